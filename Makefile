@@ -1,0 +1,111 @@
+# Everything that a developer or CI runs. `make` alone lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# Targets of `make test` run in the order given, also under -j: the first failure is the one that is seen.
+.NOTPARALLEL:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+EXAMPLE ?= advisor/examples/saturated-one-worker
+# Passed on to pytest, for example: make unit PYTEST_ARGS="-p randomly -p no:cacheprovider -p 'randomly_seed=1'"
+PYTEST_ARGS ?=
+# `make lock UPGRADE=--upgrade` moves every pin to the newest release; without it, pins that still fit stay.
+UPGRADE ?=
+
+# "command:debian-package" for each tool beside Python that tests need. None today.
+SYSTEM_TOOLS ?=
+
+DEMO := .venv/bin
+TEST := .venv-test/bin
+BUILD := .venv-build/bin
+LOCK := .venv-lock/bin
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: .venv/.stamp build ## install into .venv and analyse a recorded operator
+	$(DEMO)/python -m pip install --quiet --no-deps --force-reinstall dist/*.whl
+	$(DEMO)/kuberay-advisor analyze --recording $(EXAMPLE)
+
+.PHONY: test
+test: system-deps lint types layers unit ## run every check and test, as CI does
+	@echo "test: everything passed"
+
+.PHONY: lint
+lint: .venv-test/.stamp ## ruff: rules and format
+	$(TEST)/ruff check
+	$(TEST)/ruff format --check
+
+.PHONY: format
+format: .venv-test/.stamp ## ruff: format and mend what can be mended
+	$(TEST)/ruff check --fix
+	$(TEST)/ruff format
+
+.PHONY: types
+types: .venv-test/.stamp ## mypy, strict
+	$(TEST)/mypy
+
+.PHONY: layers
+layers: .venv-test/.stamp ## import-linter: layers and purity
+	$(TEST)/lint-imports --no-logo
+
+# PYTHONSAFEPATH keeps the source tree off sys.path: what is tested is the wheel as a user installs it.
+.PHONY: unit
+unit: .venv-test/.stamp build ## pytest against the installed wheel, with branch coverage
+	$(TEST)/python -m pip install --quiet --no-deps --force-reinstall dist/*.whl
+	$(TEST)/coverage erase
+	PYTHONSAFEPATH=1 ADVISOR_EXPECT_WHEEL=1 $(TEST)/coverage run -m pytest $(PYTEST_ARGS)
+	$(TEST)/coverage combine --quiet
+	$(TEST)/coverage report
+
+.PHONY: build
+build: .venv-build/.stamp ## sdist, and from it the wheel, in dist/
+	rm -rf dist
+	$(BUILD)/python -m build --no-isolation --outdir dist .
+
+# Lock files cover every platform and Python >= 3.11, hold hashes, and name no index.
+.PHONY: lock
+lock: .venv-lock/.stamp ## pin the dependencies again (UPGRADE=--upgrade for the newest)
+	compile() { $(LOCK)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --custom-compile-command "make lock" $(UPGRADE) "$$@"; }; \
+	compile requirements/lock.in --output-file requirements/lock.txt; \
+	compile pyproject.toml --output-file requirements/runtime.txt; \
+	compile requirements/build.in --output-file requirements/build.txt; \
+	compile pyproject.toml requirements/dev.in --constraint requirements/runtime.txt --output-file requirements/dev.txt
+	@if grep -n '://' requirements/*.txt; then echo "lock: a lock file names an address"; exit 1; fi
+
+.PHONY: system-deps
+system-deps: ## install the system packages that tests need, if any is missing
+	@missing=""; \
+	for pair in $(SYSTEM_TOOLS); do \
+	  command -v "$${pair%%:*}" >/dev/null || missing+=" $${pair##*:}"; \
+	done; \
+	if [[ -z "$$missing" ]]; then \
+	  echo "system-deps: nothing to install"; \
+	else \
+	  echo "system-deps: installing$$missing"; \
+	  apt-get update --quiet; \
+	  DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $$missing; \
+	fi
+
+.PHONY: clean
+clean: ## remove environments, builds and caches
+	rm -rf .venv .venv-test .venv-build .venv-lock dist htmlcov .coverage .coverage.* .hypothesis \
+	  .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One environment per lock file, made anew when the file changes.
+.venv/.stamp: requirements/runtime.txt
+.venv-test/.stamp: requirements/dev.txt
+.venv-build/.stamp: requirements/build.txt
+.venv-lock/.stamp: requirements/lock.txt
+.venv/.stamp .venv-test/.stamp .venv-build/.stamp .venv-lock/.stamp:
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	touch $@

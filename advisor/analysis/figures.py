@@ -1,0 +1,92 @@
+"""Signals as figures by dotted name, and the figures that follow from several of them."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from advisor.model.report import Figure, MissingFigure
+from advisor.model.signal import Quality, Signal
+from advisor.model.signals import ControllerSignals, OperatorSignals, PriorityDepth, VerbSignals
+from advisor.recommend.concurrency import offered_workers
+from advisor.recommend.limits import bucket_demand_per_second
+from advisor.recommend.policy import Policy
+
+__all__ = ["figures_of"]
+
+
+def figures_of(signals: OperatorSignals, policy: Policy) -> tuple[dict[str, Figure], tuple[MissingFigure, ...]]:
+    """Known signals by name with the derived figures, and the missing ones with their reasons."""
+    figures: dict[str, Figure] = {}
+    absent: list[MissingFigure] = []
+    for name, signal in _walk(signals, ""):
+        if signal.value is None:
+            absent.append(MissingFigure(name=name, reason=signal.missing or ""))
+        else:
+            figures[name] = Figure(
+                value=signal.value,
+                unit=signal.unit.value,
+                quality=signal.quality.value,
+                origin=signal.origin,
+                low=signal.low,
+                high=signal.high,
+            )
+    figures.update(_derived(signals, policy))
+    return figures, tuple(absent)
+
+
+def _walk(value: object, name: str) -> Iterator[tuple[str, Signal]]:
+    """Every signal below a value, with its dotted name; lists are named by what their items are about."""
+    if isinstance(value, Signal):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _walk(item, f"{name}.{key}")
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _walk(item, f"{name}.{_item_name(item)}")
+    elif isinstance(value, msgspec.Struct):
+        for field in msgspec.structs.fields(value):
+            yield from _walk(getattr(value, field.name), f"{name}.{field.name}" if name else field.name)
+
+
+def _item_name(item: object) -> str:
+    match item:
+        case ControllerSignals():
+            return item.controller
+        case VerbSignals():
+            return item.verb
+        case PriorityDepth():
+            return item.priority or "none"
+        case _:
+            return ""
+
+
+def _derived(signals: OperatorSignals, policy: Policy) -> Iterator[tuple[str, Figure]]:
+    busiest = max(signals.controllers, key=lambda one: one.busy_worker_seconds.or_else(0.0), default=None)
+    if busiest is None:
+        return
+    offered = offered_workers(busiest)
+    if offered is not None:
+        yield _estimate(
+            "needed_workers",
+            offered / policy.target_utilisation,
+            "count",
+            f"offered load of {busiest.controller} / target",
+        )
+    if busiest.reconciles_per_second.value is not None:
+        origin = busiest.reconciles_per_second.origin
+        yield _estimate("throughput_per_second", busiest.reconciles_per_second.value, "per_second", origin)
+    workers, work = busiest.max_concurrent_reconciles.value, busiest.work_seconds_mean.value
+    if workers and work is not None and busiest.backlog_peak.value is not None:
+        drain = busiest.backlog_peak.value * work / workers
+        yield _estimate("drain_seconds", drain, "seconds", "backlog peak x time of one reconcile / workers")
+    demand, qps = bucket_demand_per_second(signals), signals.settings.qps.value
+    if demand is not None:
+        yield _estimate("bucket_demand_per_second", demand, "per_second", "workers / time of a write at the API server")
+        if qps is not None and qps > 0 and workers:
+            wait = max(0.0, workers / qps - workers / demand)
+            yield _estimate("limiter_wait_seconds", wait, "seconds", "max(0, workers / QPS - time of a write)")
+
+
+def _estimate(name: str, value: float, unit: str, origin: str) -> tuple[str, Figure]:
+    return name, Figure(value=value, unit=unit, quality=Quality.ESTIMATED.value, origin=origin)

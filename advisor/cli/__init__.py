@@ -1,0 +1,5 @@
+"""The command ``kuberay-advisor``."""
+
+from advisor.cli.entry import main
+
+__all__ = ["main"]

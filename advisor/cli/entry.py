@@ -1,0 +1,50 @@
+"""The command line's entry: runs a command and maps what goes wrong to an exit code.
+
+Exit codes: 0 done; 2 wrong use; 3 the input cannot be read; 4 the input holds nothing to analyse; 70 a fault of this
+program; 130 interrupted.
+"""
+
+import os
+import sys
+
+import click
+
+from advisor.cli.commands import cli
+from advisor.errors import AdvisorError
+
+__all__ = ["INTERRUPTED", "main"]
+
+INTERRUPTED = 130
+_BROKEN_PIPE = 141
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and exit.
+
+    Raises:
+        SystemExit: always, with the exit code.
+    """
+    sys.exit(_run(args))
+
+
+def _run(args: list[str] | None) -> int:
+    try:
+        result = cli.main(args=args, prog_name="kuberay-advisor", standalone_mode=False)
+    except click.exceptions.Exit as request:
+        return request.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    except AdvisorError as error:
+        click.echo(f"error: {error.where + ': ' if error.where else ''}{error.message}", err=True)
+        if error.hint:
+            click.echo(f"hint: {error.hint}", err=True)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader (head, less) has gone; what is still buffered must not fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,66 @@
+"""Too little was seen to say anything."""
+
+from advisor.diagnosis.case import Case
+from advisor.diagnosis.rule import Page, Rule, evidence, finding
+from advisor.model.finding import Confidence, Evidence, Finding, FindingCode, Severity
+
+_PAGE = Page(
+    meaning="There are too few samples, or none of the series that a diagnosis needs. No advice can rest on this.",
+    condition="Fewer scrapes than rates need, or no controller and no sign of leadership at all.",
+    refuted_by="More samples: a few minutes at the scrape interval, over a busy time.",
+    what_to_do="Collect at least a few minutes that cover the time users complain about, with the operator's log.",
+    what_not_to_do="Do not change settings on a guess.",
+    rests_on="Design: refusing to advise is a result.",
+    thresholds=("fewest_scrapes",),
+)
+
+
+def _examine(case: Case) -> Finding | None:
+    few = case.scrapes < case.thresholds.fewest_scrapes
+    leader = case.signals.process.leader
+    blind = not case.signals.controllers and not leader.below(0.5)
+    if not few and not blind:
+        return None
+    reason = (
+        f"{case.scrapes} scrapes in all; rates need at least {case.thresholds.fewest_scrapes}"
+        if few
+        else "no controller and no work queue series was found"
+    )
+    return finding(
+        case,
+        FindingCode.INSUFFICIENT_DATA,
+        RULE.title,
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        summary="Too little was observed for a diagnosis, and none is given.",
+        shown=(Evidence(text=reason),),
+        next_steps=(
+            "record a few minutes at a scrape interval of 15 s or less while users wait",
+            "give the operator's log and the object timeline as well: they name keys and Pods",
+        ),
+    )
+
+
+def unexplained(case: Case) -> Finding:
+    """The finding for an episode in which keys waited and no rule can tell why."""
+    shown: tuple[Evidence, ...] = ()
+    if case.waiting.worst is not None:
+        shown = (evidence("queue wait, mean", case.waiting.worst.queue_wait_seconds_mean),)
+    return finding(
+        case,
+        FindingCode.INSUFFICIENT_DATA,
+        "Keys wait and the data does not tell why",
+        severity=case.harm,
+        confidence=Confidence.HIGH,
+        summary="Keys wait, but no finding explains it from what was observed; no advice is given.",
+        shown=shown,
+        next_steps=("give the operator's log and, if you can, client durations (KubeRay 1.7 exposes them)",),
+    )
+
+
+RULE = Rule(
+    code=FindingCode.INSUFFICIENT_DATA,
+    title="Too little was observed",
+    page=_PAGE,
+    examine=_examine,
+)

@@ -1,0 +1,100 @@
+"""All workers busy, different keys waiting, nothing slow: the case that more concurrency cures."""
+
+from advisor.diagnosis import causes
+from advisor.diagnosis.case import Case
+from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
+from advisor.model.finding import Check, Finding, FindingCode, Severity
+
+_PAGE = Page(
+    meaning=(
+        "Every worker of a controller is busy and other keys wait for one. What a reconcile takes is not unusual, so "
+        "the number of workers is what holds the operator back. Each key waits its turn more than once: after its "
+        "first pass a cluster's second pass goes behind everyone's first, so all clusters become ready late and "
+        "together."
+    ),
+    condition=(
+        "True backlog, `workqueue_depth` summed over priorities less `controller_runtime_active_workers`, is above "
+        "zero. At rest the queue never keeps an unlocked key while a worker is idle, so a true backlog proves that "
+        "all workers are busy. It is a warning when keys wait long enough to be noticed."
+    ),
+    refuted_by=(
+        "The workers' time goes into something that more workers would only share: the client limiter, a CPU quota, "
+        "a slow API server, one hot key, or retries of failures."
+    ),
+    what_to_do=(
+        "Raise `--reconcile-concurrency`, at most fourfold in one step, and compare queue wait, error ratio and time "
+        "to ready before and after. One flag serves all controllers."
+    ),
+    what_not_to_do="Do not add replicas: only the leader reconciles.",
+    rests_on="Queue semantics: research controller-runtime 1.5, 8.1. The article's first row.",
+    thresholds=("wait_warning_seconds", "wait_target_seconds"),
+)
+
+
+def _checks(case: Case) -> tuple[Check, ...]:
+    signals = case.signals
+    return (
+        check(
+            "Does the client limiter take the workers' time?",
+            evidence("limiter share of busy time", signals.budget.client_limiter).text,
+            refuted=causes.limiter_bound(case),
+        ),
+        check(
+            "Does a CPU quota stop the process?",
+            evidence("CPU periods throttled", signals.process.cpu_throttled_ratio).text,
+            refuted=causes.cpu_bound(case) if signals.process.cpu_cores.known else None,
+        ),
+        check(
+            "Is the API server slow?",
+            evidence("mean time of a write at the API server", signals.client.write_api_seconds_mean).text,
+            refuted=causes.api_slow(case) if causes.write_seconds(case) is not None else None,
+        ),
+        check(
+            "Does one key carry the backlog?",
+            "the log shows " + (f"{case.hottest.busy_share:.0%} for the hottest key" if case.hottest else "no keys"),
+            refuted=causes.one_key_decides(case) if case.hottest else None,
+        ),
+    )
+
+
+def _examine(case: Case) -> Finding | None:
+    worst = case.waiting.worst
+    if worst is None or not worst.backlog_peak.at_least(1.0):
+        return None
+    checks = _checks(case)
+    if any(one.refuted for one in checks) or case.harm is Severity.INFO:
+        return None
+    if case.true_errors >= case.thresholds.error_ratio * case.reconciles:
+        return None
+    elsewhere = causes.excess_share(case) + case.signals.budget.external.or_else(0.0)
+    lost = case.waiting.backlog_key_seconds * max(0.0, 1.0 - elsewhere)
+    return finding(
+        case,
+        FindingCode.WORKERS_SATURATED,
+        RULE.title,
+        severity=case.harm,
+        summary=(
+            f"All workers of {worst.controller} are busy while different keys wait, and what a reconcile takes is "
+            f"not unusual: the number of workers is the limit."
+        ),
+        shown=(
+            evidence("keys waiting for a worker, mean", worst.backlog_mean),
+            evidence("keys waiting for a worker, peak", worst.backlog_peak),
+            evidence("queue wait, mean", worst.queue_wait_seconds_mean),
+            evidence("oldest waiting key", worst.oldest_wait_seconds_peak),
+            evidence("workers busy", worst.utilisation),
+            evidence("time of one reconcile, mean", worst.work_seconds_mean),
+        ),
+        checks=checks,
+        next_steps=("raise concurrency as advised, then compare queue wait and errors before and after",),
+        subject=worst.controller,
+        lost_seconds=lost,
+    )
+
+
+RULE = Rule(
+    code=FindingCode.WORKERS_SATURATED,
+    title="All workers are busy and keys wait for one",
+    page=_PAGE,
+    examine=_examine,
+)

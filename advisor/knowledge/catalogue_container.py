@@ -1,0 +1,112 @@
+"""Series about the operator's container and scrape target (research: kuberay 2.5, 5)."""
+
+from typing import Final
+
+from advisor.knowledge.metric import Metric
+
+__all__ = ["CONTAINER_METRICS"]
+
+_CONTAINER: Final = ("namespace", "pod", "container")
+
+CONTAINER_METRICS: Final[tuple[Metric, ...]] = (
+    Metric(
+        name="container_cpu_cfs_periods_total",
+        kind="counter",
+        labels=_CONTAINER,
+        unit="periods",
+        family="container",
+        exposed_by="cadvisor",
+        meaning="Scheduler periods (100 ms) in which the container wanted to run.",
+        not_meaning="Does not move without a CPU limit; that is not a fault.",
+        since=None,
+    ),
+    Metric(
+        name="container_cpu_cfs_throttled_periods_total",
+        kind="counter",
+        labels=_CONTAINER,
+        unit="periods",
+        family="container",
+        exposed_by="cadvisor",
+        meaning="Periods in which the container used up its CPU quota and was stopped; divide by all periods.",
+        not_meaning="Not time: one throttled period may have lost 1 ms or 90 ms.",
+        since=None,
+    ),
+    Metric(
+        name="container_cpu_cfs_throttled_seconds_total",
+        kind="counter",
+        labels=_CONTAINER,
+        unit="seconds",
+        family="container",
+        exposed_by="cadvisor",
+        meaning="Time that threads were held back by the CPU quota.",
+        not_meaning="Not wall time lost: it adds up over threads and can exceed the window.",
+        since=None,
+    ),
+    Metric(
+        name="container_cpu_usage_seconds_total",
+        kind="counter",
+        labels=_CONTAINER,
+        unit="seconds",
+        family="container",
+        exposed_by="cadvisor",
+        meaning="CPU time used by the container.",
+        not_meaning="Below the limit on average does not exclude throttling inside single periods.",
+        since=None,
+    ),
+    Metric(
+        name="container_memory_working_set_bytes",
+        kind="gauge",
+        labels=_CONTAINER,
+        unit="bytes",
+        family="container",
+        exposed_by="cadvisor",
+        meaning="Memory that counts against the container's limit.",
+        not_meaning="Not a leak when it rises after a start: caches fill with every watched object.",
+        since=None,
+    ),
+    Metric(
+        name="kube_pod_container_resource_limits",
+        kind="gauge",
+        labels=(*_CONTAINER, "resource", "unit"),
+        unit="cores or bytes",
+        family="container",
+        exposed_by="kube-state-metrics",
+        meaning="Limit of the container: cores for resource cpu, bytes for resource memory.",
+        not_meaning="Absence is no proof that there is no limit; kube-state-metrics may not be scraped.",
+        since=None,
+    ),
+    Metric(
+        name="kube_pod_container_status_restarts_total",
+        kind="counter",
+        labels=_CONTAINER,
+        unit="restarts",
+        family="container",
+        exposed_by="kube-state-metrics",
+        meaning="Restarts of the container within one Pod.",
+        not_meaning="Not restarts of the operator over time: a new Pod starts again at 0.",
+        note="The chart probes /metrics with a time-out of 1 s, so a slow scrape restarts the operator.",
+        since=None,
+    ),
+    Metric(
+        name="kube_pod_container_status_last_terminated_reason",
+        kind="gauge",
+        labels=(*_CONTAINER, "reason"),
+        unit="boolean",
+        family="container",
+        exposed_by="kube-state-metrics",
+        meaning="1 for the reason of the container's last end, for example OOMKilled.",
+        not_meaning="Not a count: it tells the last end only.",
+        since=None,
+    ),
+    Metric(
+        name="up",
+        kind="gauge",
+        labels=("job", "instance"),
+        unit="boolean",
+        family="container",
+        exposed_by="prometheus",
+        meaning="1 when the last scrape of the target succeeded.",
+        not_meaning="1 does not mean that the replica leads or that its controllers run.",
+        since=None,
+    ),
+)

@@ -1,0 +1,46 @@
+"""The operator's settings in force, each with where it came from."""
+
+import enum
+
+import msgspec
+
+__all__ = ["Setting", "SettingSource", "Settings"]
+
+
+class SettingSource(enum.StrEnum):
+    """Where a setting was learnt, most trustworthy first."""
+
+    METRIC = "metric"
+    ARGUMENT = "argument"
+    CONFIGURATION = "configuration"
+    VERSION_DEFAULT = "version_default"
+    UNKNOWN = "unknown"
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """One setting. ``value`` is None when it is not known; ``detail`` names the argument, series or default."""
+
+    value: float | None
+    source: SettingSource
+    detail: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether the value is known."""
+        return self.value is not None
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Concurrency, client limits and resources. ``qps`` below zero means that the client limiter is off."""
+
+    version: str | None
+    concurrency: Setting
+    qps: Setting
+    burst: Setting
+    cpu_limit_cores: Setting
+    memory_limit_bytes: Setting
+
+    @property
+    def limiter_off(self) -> bool:
+        """Whether the client limiter is known to be off."""
+        return self.qps.value is not None and self.qps.value < 0

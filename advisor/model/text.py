@@ -1,0 +1,72 @@
+"""Figures as people read them; one place, so that findings, reports and pages agree."""
+
+from collections.abc import Callable
+
+from advisor.model.signal import Quality, Signal, Unit
+
+__all__ = ["format_signal", "format_value"]
+
+_MILLI, _MICRO = 1e-3, 1e-6
+_LONG_SECONDS = 120.0
+_BYTE_STEPS = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"))
+
+
+def format_value(value: float, unit: Unit | str) -> str:
+    """``0.0284`` seconds as ``28.4 ms``, a ratio of ``0.961`` as ``96%`` and so on; three digits at most."""
+    formatter = _FORMATTERS.get(unit)
+    return formatter(value) if formatter is not None else _number(value)
+
+
+def format_signal(signal: Signal) -> str:
+    """The signal's value with its bound or quality; ``unknown`` where it is missing."""
+    if signal.value is None:
+        return "unknown"
+    text = format_value(signal.value, signal.unit)
+    if signal.quality is Quality.LOWER_BOUND:
+        return f"at least {text}"
+    if signal.low is not None and signal.high is not None and signal.low < signal.high:
+        return f"{text} ({format_value(signal.low, signal.unit)} to {format_value(signal.high, signal.unit)})"
+    return text
+
+
+def _number(value: float) -> str:
+    if value == 0.0:
+        return "0"
+    if abs(value) >= 100.0:  # noqa: PLR2004 - three significant digits
+        return f"{value:,.0f}"
+    text = f"{value:.3g}" if abs(value) < 10.0 else f"{value:.1f}"  # noqa: PLR2004 - as above
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def _seconds(value: float) -> str:
+    size = abs(value)
+    if size >= _LONG_SECONDS:
+        return f"{value / 60.0:.1f} min"
+    if size >= 1.0 or value == 0.0:
+        return f"{_number(value)} s"
+    if size >= _MILLI:
+        return f"{_number(round(value / _MILLI, 1))} ms"
+    return f"{value / _MICRO:.0f} us"
+
+
+def _bytes(value: float) -> str:
+    for step, name in _BYTE_STEPS:
+        if value >= step:
+            return f"{value / step:.0f} {name}"
+    return f"{value:.0f} B"
+
+
+def _percent(value: float) -> str:
+    percent = value * 100.0
+    return f"{percent:.0f}%" if abs(percent) >= 1.0 or percent == 0.0 else f"{percent:.2g}%"
+
+
+_FORMATTERS: dict[str, Callable[[float], str]] = {
+    Unit.SECONDS: _seconds,
+    Unit.WORKER_SECONDS: lambda value: f"{_number(value)} worker s",
+    Unit.KEY_SECONDS: lambda value: f"{_number(value)} key s",
+    Unit.PER_SECOND: lambda value: f"{_number(value)}/s",
+    Unit.RATIO: _percent,
+    Unit.CORES: lambda value: f"{_number(value)} cores",
+    Unit.BYTES: _bytes,
+}

@@ -1,0 +1,1 @@
+"""From findings to settings: smallest change that meets the target, never past a guard."""

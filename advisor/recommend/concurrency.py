@@ -1,0 +1,122 @@
+"""How many workers: from offered load and wait, never past a guard.
+
+One flag serves all controllers, so the need is the largest of theirs. Closed form: while a true backlog exists all
+workers are busy, so the offered load is at least the number of workers, and waits of a work-conserving queue shrink in
+proportion to workers as long as a reconcile takes the same time.
+"""
+
+import math
+
+from advisor.diagnosis.engine import Diagnosis
+from advisor.knowledge.programs import program_of
+from advisor.model.advice import Direction, KnobAdvice
+from advisor.model.finding import FindingCode, Severity
+from advisor.model.signals import ControllerSignals
+from advisor.model.text import format_value
+from advisor.recommend.policy import Policy
+
+__all__ = ["concurrency_advice", "needed_workers", "offered_workers"]
+
+_RAISES = frozenset({FindingCode.WORKERS_SATURATED, FindingCode.EXTERNAL_CALL_SLOW})
+_HOLDS = {
+    FindingCode.CLIENT_THROTTLED: "the client limiter holds the workers up; more workers would wait in it as well",
+    FindingCode.API_SERVER_SLOW: "the API server is slow; more requests at once would make it slower",
+    FindingCode.HOT_KEY: "one key takes the time, and a key is never reconciled by two workers at once",
+    FindingCode.ERROR_RETRIES: "failures dominate; more workers would only fail faster",
+    FindingCode.WRITE_CONFLICTS: "conflicts are not caused or cured by the number of workers",
+    FindingCode.CPU_LIMITED: "the CPU quota stops all workers; raise it first and measure again",
+    FindingCode.RESYNC_LOAD: "the initial list drains by itself; judge the setting under load",
+    FindingCode.BOTTLENECK_ELSEWHERE: "the operator is idle; clusters wait for something else",
+    FindingCode.CACHE_LAG: "the operator is idle and waits for its cache to show Pods",
+    FindingCode.HEALTHY: "keys are taken up at once",
+}
+
+
+def offered_workers(controller: ControllerSignals) -> float | None:
+    """Workers that the load keeps busy if none has to wait; None where the busy time is not known.
+
+    A timer-driven load is a closed loop: each key comes back a fixed time after its reconcile, so waiting slows the
+    arrivals down. N keys = rate x (timer + wait + work); without the wait they offer N x work / (timer + work).
+    """
+    busy = controller.busy_workers_mean.value
+    if busy is None:
+        return None
+    workers = controller.max_concurrent_reconciles.or_else(busy)
+    offered = max(busy, workers) if controller.backlog_mean.at_least(1.0) else busy
+    program = program_of(controller.controller)
+    timer = program.requeue_seconds if program is not None else None
+    rate, work = controller.reconciles_per_second.value, controller.work_seconds_mean.value
+    if program is None or timer is None or not program.makes_external_calls or not rate or not work:
+        return offered
+    keys = rate * (timer + controller.queue_wait_seconds_mean.or_else(0.0) + work)
+    return max(offered, keys * work / (timer + work))
+
+
+def needed_workers(controller: ControllerSignals, policy: Policy) -> float | None:
+    """Workers for the wait target and the target utilisation, before any guard; None where the load is not known."""
+    offered = offered_workers(controller)
+    if offered is None:
+        return None
+    need = offered / policy.target_utilisation
+    workers = controller.max_concurrent_reconciles.or_else(1.0)
+    if controller.backlog_peak.at_least(1.0):
+        need = max(need, workers * controller.oldest_wait_seconds_peak.or_else(0.0) / policy.wait_target_seconds)
+    return need
+
+
+def concurrency_advice(verdict: Diagnosis, policy: Policy) -> KnobAdvice:
+    """Advice on ``--reconcile-concurrency`` from the episode that the verdict is for."""
+    current = verdict.case.signals.settings.concurrency.value
+    primary = verdict.primary
+    if verdict.refuses or primary.code is FindingCode.INSUFFICIENT_DATA:
+        return KnobAdvice(direction=Direction.NO_NUMBER, current=current, value=None, reason=primary.summary)
+    if primary.code is FindingCode.OVER_PROVISIONED and current is not None:
+        return _lower(verdict, current, policy)
+    if primary.code not in _RAISES or primary.severity is Severity.INFO:
+        reason = _HOLDS.get(primary.code, primary.summary)
+        return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
+    if current is None:
+        reason = "all workers are busy, but their number is not known"
+        return KnobAdvice(direction=Direction.RAISE, current=None, value=None, reason=reason)
+    return _raise(verdict, current, policy)
+
+
+def _raise(verdict: Diagnosis, current: float, policy: Policy) -> KnobAdvice:
+    needs = {
+        one.controller: need
+        for one in verdict.case.signals.controllers
+        if (need := needed_workers(one, policy)) is not None
+    }
+    if not needs:
+        reason = "keys wait, but the busy time of the workers is not known"
+        return KnobAdvice(direction=Direction.NO_NUMBER, current=current, value=None, reason=reason)
+    controller = max(needs, key=lambda name: needs[name])
+    wanted = math.ceil(needs[controller] - 1e-9)
+    bound = math.floor(current * policy.largest_step)
+    value = float(min(wanted, bound))
+    if value <= current:
+        reason = f"{controller} needs {wanted:.0f} workers for a wait of {policy.wait_target_seconds:g} s"
+        return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
+    reason = (
+        f"{controller} needs {wanted} workers for a wait of {format_value(policy.wait_target_seconds, 'seconds')} at "
+        f"{policy.target_utilisation:.0%} busy"
+    )
+    if wanted > bound:
+        reason += f"; at most {policy.largest_step:g} x in one step, then measure again"
+    return KnobAdvice(direction=Direction.RAISE, current=current, value=value, reason=reason)
+
+
+def _lower(verdict: Diagnosis, current: float, policy: Policy) -> KnobAdvice:
+    peak = max(
+        (
+            max(one.active_workers_peak.or_else(0.0), one.busy_workers_mean.or_else(0.0))
+            for one in verdict.case.whole.controllers
+        ),
+        default=0.0,
+    )
+    value = max(policy.fewest_workers, float(math.ceil(peak * policy.lower_headroom)))
+    if value >= current:
+        reason = "the workers seen busy leave no room to lower it"
+        return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
+    reason = f"at most {peak:.0f} workers were seen busy; {value:.0f} leaves {policy.lower_headroom:g} x that"
+    return KnobAdvice(direction=Direction.LOWER, current=current, value=value, reason=reason)

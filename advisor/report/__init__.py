@@ -1,0 +1,1 @@
+"""Renderers of a report: text for people, JSON as the contract."""

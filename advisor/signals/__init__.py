@@ -1,0 +1,1 @@
+"""From samples, log records and object changes to signals: one implementation for every source."""

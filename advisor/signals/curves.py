@@ -1,0 +1,148 @@
+"""Counters without resets, and gauges over time.
+
+A counter is turned once into a curve of what it has counted since its first sample. A window then costs two look-ups,
+however many windows are asked for. Rules: a fall, or a process start between two samples, means that counting began
+again at zero; a series that appears while its process was already being scraped began at zero one scrape earlier
+(research: controller-runtime 1.6, counters of rare codes appear with their first event).
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+
+from advisor.model.raw import Series
+from advisor.model.signal import Window
+
+__all__ = ["Curve", "Gauge", "increase", "sum_gauges"]
+
+
+class Curve:
+    """What a counter has counted, as non-decreasing totals at its sample times."""
+
+    __slots__ = ("times", "totals")
+
+    def __init__(self, series: Series, *, scrapes: Sequence[float] = (), restarts: Sequence[float] = ()) -> None:
+        """Build the curve of one counter.
+
+        Args:
+            series: the counter's samples.
+            scrapes: times in seconds at which its process was scraped.
+            restarts: times of the first scrape after each process start.
+        """
+        self.times = array("d")
+        self.totals = array("d")
+        total = 0.0
+        previous = None
+        for time, value in zip(series.times, series.values, strict=True):
+            if previous is None:
+                before = bisect_left(scrapes, time) - 1
+                if before >= 0:
+                    self.times.append(scrapes[before])
+                    self.totals.append(0.0)
+                    total = value
+            elif value < previous or (restarts and _any_between(restarts, self.times[-1], time)):
+                total += value
+            else:
+                total += value - previous
+            previous = value
+            self.times.append(time)
+            self.totals.append(total)
+
+    @classmethod
+    def merged(cls, curves: Sequence["Curve"]) -> "Curve":
+        """One curve of what several counters counted together, at every time that any of them has."""
+        result = cls(Series("", {}))
+        for time in sorted(set().union(*(curve.times for curve in curves))):
+            result.times.append(time)
+            result.totals.append(sum(curve.at(time) for curve in curves))
+        return result
+
+    def at(self, time: float) -> float:
+        """The total at the last sample up to ``time``; 0 before the first."""
+        index = bisect_right(self.times, time) - 1
+        return self.totals[index] if index >= 0 else 0.0
+
+    def increase(self, window: Window) -> float | None:
+        """What was counted in the window, or None where no sample lies in it."""
+        if bisect_right(self.times, window.end) <= bisect_right(self.times, window.start):
+            return None
+        return self.at(window.end) - self.at(window.start)
+
+    def time_of(self, total: float) -> float:
+        """When the curve reached ``total``, linear between samples; the first time where it always was above."""
+        index = bisect_left(self.totals, total)
+        if index == 0:
+            return self.times[0]
+        if index == len(self.totals):
+            return self.times[-1]
+        low, high = self.totals[index - 1], self.totals[index]
+        part = (total - low) / (high - low)
+        return self.times[index - 1] + part * (self.times[index] - self.times[index - 1])
+
+
+class Gauge:
+    """Samples of a gauge."""
+
+    __slots__ = ("times", "values")
+
+    def __init__(self, times: Iterable[float], values: Iterable[float]) -> None:
+        self.times = array("d", times)
+        self.values = array("d", values)
+
+    def slice(self, window: Window) -> tuple[Sequence[float], Sequence[float]]:
+        """Times and values of the samples in the window, ends included."""
+        low, high = bisect_left(self.times, window.start), bisect_right(self.times, window.end)
+        return self.times[low:high], self.values[low:high]
+
+    def mean(self, window: Window) -> float | None:
+        """Mean over time, linear between samples; None without a sample in the window."""
+        times, values = self.slice(window)
+        if not len(times):
+            return None
+        if len(times) == 1:
+            return values[0]
+        area = sum((values[i] + values[i + 1]) / 2.0 * (times[i + 1] - times[i]) for i in range(len(times) - 1))
+        return area / (times[-1] - times[0])
+
+    def peak(self, window: Window) -> float | None:
+        """The largest sample of the window."""
+        values = self.slice(window)[1]
+        return max(values) if len(values) else None
+
+    def last(self, window: Window) -> float | None:
+        """The last sample of the window."""
+        values = self.slice(window)[1]
+        return values[-1] if len(values) else None
+
+    def at(self, time: float) -> float | None:
+        """The last sample up to ``time``."""
+        index = bisect_right(self.times, time) - 1
+        return self.values[index] if index >= 0 else None
+
+    def combine(self, other: "Gauge", function: Callable[[float, float], float], default: float) -> "Gauge":
+        """A gauge at this one's times, from both values; ``default`` stands in where the other has none yet."""
+        values = (
+            function(value, default if (theirs := other.at(time)) is None else theirs)
+            for time, value in zip(self.times, self.values, strict=True)
+        )
+        return Gauge(self.times, values)
+
+
+def increase(curves: Iterable[Curve], window: Window) -> float | None:
+    """What several counters counted together; None where none of them was seen in the window."""
+    found = [one for curve in curves if (one := curve.increase(window)) is not None]
+    return sum(found) if found else None
+
+
+def sum_gauges(series: Iterable[Series]) -> Gauge:
+    """The sum of several series at each time that any of them has; one that has no sample then counts as nothing."""
+    totals: dict[float, float] = {}
+    for one in series:
+        for time, value in zip(one.times, one.values, strict=True):
+            totals[time] = totals.get(time, 0.0) + value
+    times = sorted(totals)
+    return Gauge(times, (totals[time] for time in times))
+
+
+def _any_between(times: Sequence[float], after: float, until: float) -> bool:
+    return bisect_right(times, until) > bisect_right(times, after)

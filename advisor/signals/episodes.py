@@ -1,0 +1,124 @@
+"""Cutting a recording where the operator's behaviour changes.
+
+Start-up: from a process start until the initial list has drained (all keys enter at once, research: controller-runtime
+3.1 and 8.2.14). Load: keys wait or workers work. Quiet: the rest. Short pauses do not end a load, and a load shorter
+than ``shortest_seconds`` is part of the quiet around it.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import msgspec
+
+from advisor.model.signal import Window
+from advisor.model.signals import Episode, EpisodeKind
+from advisor.signals.controllers import ControllerSeries
+
+__all__ = ["CutRules", "cut"]
+
+_INITIAL_LIST = "-100"
+
+
+class CutRules(msgspec.Struct, frozen=True, kw_only=True):
+    """Where behaviour counts as changed."""
+
+    busy_workers: float = 0.05
+    """Mean busy workers from which an interval is load; below it the operator hardly works."""
+    unfinished_seconds: float = 1.0
+    """Reconciles that have run this long together are load, whatever the sampled gauges say."""
+    merge_seconds: float = 10.0
+    """A pause up to this long belongs to the load around it: polling comes in bursts. A pause of one scrape interval
+    always does."""
+    shortest_seconds: float = 3.0
+    """A load must last this long to be an episode of its own."""
+    startup_seconds: float = 60.0
+    """How long after a process start its initial list may begin to drain."""
+    startup_keys: float = 10.0
+    """Depth from which the initial list is worth an episode."""
+
+
+def cut(
+    controllers: Sequence[ControllerSeries],
+    scrapes: Sequence[float],
+    starts: Sequence[float],
+    rules: CutRules,
+) -> tuple[Episode, ...]:
+    """Episodes that cover all scraped time, in order; none where there are fewer than two scrapes."""
+    if len(scrapes) < 2:  # noqa: PLR2004 - an interval has two ends
+        return ()
+    whole = Window(scrapes[0], scrapes[-1])
+    startup = _startup(controllers, whole, starts, rules)
+    begin = startup.window.end if startup is not None else whole.start
+    times = [time for time in scrapes if time >= begin]
+    episodes = [startup] if startup is not None else []
+    if len(times) > 1:
+        episodes.extend(_loads_and_quiet(controllers, times, rules))
+    return tuple(episodes)
+
+
+def _startup(
+    controllers: Sequence[ControllerSeries], whole: Window, starts: Sequence[float], rules: CutRules
+) -> Episode | None:
+    """The start-up at the front of the recording, where one is in it."""
+    started = [start for start in starts if whole.start - rules.startup_seconds <= start < whole.end]
+    if not started:
+        return None
+    reach = Window(whole.start, max(whole.start, started[0]) + rules.startup_seconds)
+    drained = []
+    for controller in controllers:
+        initial = controller.depths.get(_INITIAL_LIST) if controller.numbered_priorities else None
+        if initial is None:
+            continue
+        times, values = initial.slice(whole)
+        if not any(v >= rules.startup_keys and t in reach for t, v in zip(times, values, strict=True)):
+            continue
+        peak = max(range(len(values)), key=values.__getitem__)
+        drained.append(next((times[i] for i in range(peak, len(values)) if values[i] <= 0), whole.end))
+    if not drained:
+        return None
+    reason = "the process had just started: every key entered at once at priority -100, until that list was drained"
+    return Episode(EpisodeKind.STARTUP, Window(whole.start, max(drained)), reason)
+
+
+def _loads_and_quiet(
+    controllers: Sequence[ControllerSeries], times: Sequence[float], rules: CutRules
+) -> Iterator[Episode]:
+    interval_seconds = (times[-1] - times[0]) / (len(times) - 1)
+    loads = _merged(_active_intervals(controllers, times, rules), max(rules.merge_seconds, 1.5 * interval_seconds))
+    at = times[0]
+    for load in loads:
+        if load.seconds < rules.shortest_seconds:
+            continue
+        if load.start > at:
+            yield Episode(EpisodeKind.QUIET, Window(at, load.start), "no key waited and hardly a worker was busy")
+        yield Episode(EpisodeKind.LOAD, load, "keys waited or workers were busy")
+        at = load.end
+    if at < times[-1]:
+        yield Episode(EpisodeKind.QUIET, Window(at, times[-1]), "no key waited and hardly a worker was busy")
+
+
+def _active_intervals(
+    controllers: Sequence[ControllerSeries], times: Sequence[float], rules: CutRules
+) -> Iterator[Window]:
+    for start, end in pairwise(times):
+        interval = Window(start, end)
+        busy = sum(controller.busy_seconds(interval) or 0.0 for controller in controllers)
+        waiting = sum(controller.backlog.at(end) or 0.0 for controller in controllers)
+        unfinished = sum(
+            max(controller.unfinished.at(start) or 0.0, controller.unfinished.at(end) or 0.0)
+            for controller in controllers
+        )
+        working = busy >= rules.busy_workers * interval.seconds or unfinished >= rules.unfinished_seconds
+        if waiting > 0 or working:
+            yield interval
+
+
+def _merged(intervals: Iterator[Window], pause_seconds: float) -> list[Window]:
+    """Intervals joined where the pause between them is no longer than ``pause_seconds``."""
+    merged: list[Window] = []
+    for interval in intervals:
+        if merged and interval.start - merged[-1].end <= pause_seconds:
+            merged[-1] = Window(merged[-1].start, interval.end)
+        else:
+            merged.append(interval)
+    return merged

@@ -1,0 +1,78 @@
+"""Which processes were scraped, when, when they started, and which of them led.
+
+Only the leader reconciles: a standby has no controller series, and after a change of leader the counters begin again
+under another instance (research: controller-runtime 3.6).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from advisor.model.raw import Series, SeriesStore
+from advisor.model.signal import Window
+from advisor.signals.curves import Curve, Gauge
+
+__all__ = ["Instances", "instance_of"]
+
+_LEADER = "leader_election_master_status"
+_START = "process_start_time_seconds"
+_FOREIGN_PREFIXES = ("container_", "kube_")
+
+
+def instance_of(labels: Mapping[str, str]) -> str:
+    """What tells one scraped process from another; "" where nothing does."""
+    return labels.get("instance") or labels.get("pod") or ""
+
+
+@dataclass(slots=True)
+class _Instance:
+    scrapes: list[float] = field(default_factory=list)
+    restarts: list[float] = field(default_factory=list)
+    starts: list[float] = field(default_factory=list)
+
+
+class Instances:
+    """Scrape times and process starts by instance, leadership over time."""
+
+    def __init__(self, store: SeriesStore) -> None:
+        times: dict[str, set[float]] = {}
+        for series in store:
+            if series.name != "up" and not series.name.startswith(_FOREIGN_PREFIXES):
+                times.setdefault(instance_of(series.labels), set()).update(series.times)
+        self._by_name = {name: _Instance(scrapes=sorted(found)) for name, found in times.items()}
+        for series in store.get(_START):
+            self._note_starts(series)
+        self._leadership = [
+            (instance_of(series.labels), Gauge(series.times, series.values)) for series in store.get(_LEADER)
+        ]
+
+    def _note_starts(self, series: Series) -> None:
+        instance = self._by_name[instance_of(series.labels)]
+        previous = None
+        for time, value in zip(series.times, series.values, strict=True):
+            if previous is None or value != previous:
+                instance.starts.append(value)
+                if previous is not None:
+                    instance.restarts.append(time)
+            previous = value
+
+    def curve(self, series: Series) -> Curve:
+        """The curve of a counter, knowing its process."""
+        instance = self._by_name.get(instance_of(series.labels), _Instance())
+        return Curve(series, scrapes=instance.scrapes, restarts=instance.restarts)
+
+    def scrape_times(self) -> list[float]:
+        """Times of all scrapes, of any instance, in order."""
+        return sorted(set().union(*(one.scrapes for one in self._by_name.values())))
+
+    def starts(self) -> list[float]:
+        """Unix times at which the processes started, in order."""
+        return sorted({start for one in self._by_name.values() for start in one.starts})
+
+    def restarts(self, window: Window) -> int:
+        """How many process starts were seen in the window."""
+        return sum(1 for one in self._by_name.values() for time in one.restarts if time in window)
+
+    def leader(self, window: Window) -> float | None:
+        """Share of the scraped time for which a scraped instance led; None where no instance tells."""
+        means = [mean for _, gauge in self._leadership if (mean := gauge.mean(window)) is not None]
+        return min(1.0, sum(means)) if means else None

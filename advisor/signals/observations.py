@@ -1,0 +1,123 @@
+"""Everything that was observed of one operator, made ready once and asked for any window."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from advisor.knowledge.programs import EXTERNAL_CALLERS, FIXED_WORKERS
+from advisor.model.raw import SeriesStore, Setup
+from advisor.model.settings import Settings
+from advisor.model.signal import Window
+from advisor.model.signals import Episode, OperatorSignals
+from advisor.signals.budget import inferred_write_seconds, time_budget
+from advisor.signals.client import ClientSeries
+from advisor.signals.controllers import ControllerSeries, KeyShare, controller_series
+from advisor.signals.demand import DemandSeries
+from advisor.signals.episodes import CutRules, cut
+from advisor.signals.instances import Instances
+from advisor.signals.logdigest import Key, KeyTotals, LogDigest
+from advisor.signals.logsignals import key_loads, log_signals, namespace_loads
+from advisor.signals.names import CORE_SERIES
+from advisor.signals.objecttimeline import ObjectTimeline
+from advisor.signals.process import ProcessSeries
+from advisor.signals.settings import resolve_settings
+
+__all__ = ["Observations"]
+
+_MOST_KEYS = 20
+"""Keys shown; the rest of a large installation adds nothing that a person reads."""
+
+
+class Observations:
+    """The one way from samples, log and objects to signals, whatever the source.
+
+    Args:
+        store: the samples.
+        digest: the condensed log, empty where there is none.
+        timeline: the object changes, empty where there are none.
+        setup: version and arguments, as far as known.
+    """
+
+    def __init__(self, store: SeriesStore, digest: LogDigest, timeline: ObjectTimeline, setup: Setup) -> None:
+        self._store = store
+        self._digest = digest
+        self._setup = setup
+        self._instances = Instances(store)
+        self._controllers = controller_series(store, self._instances)
+        self._client = ClientSeries(store, self._instances)
+        self._process = ProcessSeries(store, self._instances)
+        self._demand = DemandSeries(store, timeline)
+        self._scrapes = self._instances.scrape_times()
+
+    @property
+    def controllers(self) -> Sequence[ControllerSeries]:
+        """The controllers found."""
+        return self._controllers
+
+    @property
+    def scrapes(self) -> Sequence[float]:
+        """Times of all scrapes, in order."""
+        return self._scrapes
+
+    def whole(self) -> Window | None:
+        """From the first scrape to the last; None with fewer than two."""
+        if len(self._scrapes) < 2:  # noqa: PLR2004 - a window has two ends
+            return None
+        return Window(self._scrapes[0], self._scrapes[-1])
+
+    def episodes(self, rules: CutRules) -> tuple[Episode, ...]:
+        """Episodes of the whole observation."""
+        return cut(self._controllers, self._scrapes, self._instances.starts(), rules)
+
+    def settings(self, window: Window) -> Settings:
+        """Settings in force at the end of the window."""
+        workers = [
+            value
+            for one in self._controllers
+            if one.name not in FIXED_WORKERS and (value := one.workers.last(window)) is not None
+        ]
+        return resolve_settings(
+            self._setup,
+            workers=min(workers) if workers else None,
+            cpu_limit=self._process.limit("cpu", window),
+            memory_limit=self._process.limit("memory", window),
+        )
+
+    def signals(self, window: Window) -> OperatorSignals:
+        """All signals of one window."""
+        settings = self.settings(window)
+        totals = self._digest.totals(window)
+        controllers = tuple(one.signals(window, _key_share(one.name, totals)) for one in self._controllers)
+        client = self._client.signals(window, limiter_off=settings.limiter_off)
+        process = self._process.signals(window, settings.cpu_limit_cores, settings.memory_limit_bytes)
+        inferred = inferred_write_seconds(controllers, client, process, window, EXTERNAL_CALLERS)
+        return OperatorSignals(
+            window=window,
+            settings=settings,
+            controllers=controllers,
+            client=msgspec.structs.replace(client, inferred_write_seconds_mean=inferred),
+            process=process,
+            demand=self._demand.signals(window),
+            log=log_signals(self._digest, window),
+            budget=time_budget(controllers, client, process, window, EXTERNAL_CALLERS),
+            keys=key_loads(totals, _MOST_KEYS),
+            namespaces=namespace_loads(totals),
+            queue=self._queue(),
+            absent_series=tuple(name for name in CORE_SERIES if name not in self._store.names()),
+        )
+
+    def _queue(self) -> str:
+        if any(one.numbered_priorities for one in self._controllers):
+            return "priority"
+        if any(one.depths for one in self._controllers):
+            return "classic"
+        return "unknown"
+
+
+def _key_share(controller: str, totals: dict[Key, KeyTotals]) -> KeyShare:
+    """Share of the hottest key in the busy time that the log shows for one controller."""
+    spans = [one.busy_seconds for key, one in totals.items() if key.controller == controller]
+    busy = sum(spans)
+    if not spans or busy <= 0.0:
+        return KeyShare(None, len(spans) or None)
+    return KeyShare(max(spans) / busy, len(spans))

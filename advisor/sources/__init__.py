@@ -1,0 +1,1 @@
+"""Where samples, log records and object changes come from."""

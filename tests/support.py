@@ -1,0 +1,59 @@
+"""What several tests need and no fixture can be: where things are, and golden files."""
+
+import dataclasses
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+
+@dataclasses.dataclass(frozen=True)
+class Golden:
+    """Compares whole texts with files in one folder, or rewrites those files."""
+
+    folder: Path
+    update: bool = False
+
+    def check(self, name: str, text: str) -> None:
+        """Fail, with a diff, unless the file ``name`` holds exactly ``text``."""
+        path = self.folder / name
+        if self.update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode())
+            return
+        if not path.is_file():
+            pytest.fail(f"golden file {name} does not exist; UPDATE_GOLDEN=1 writes it", pytrace=False)
+        # Bytes, so that no line end is translated.
+        wanted = path.read_bytes().decode()
+        if text != wanted:
+            lines = difflib.unified_diff(
+                wanted.splitlines(keepends=True), text.splitlines(keepends=True), f"golden/{name}", "this run"
+            )
+            diff = "".join(line if line.endswith("\n") else f"{line}\n\\ no line end\n" for line in lines)
+            pytest.fail(f"{name} differs; UPDATE_GOLDEN=1 accepts the new text\n{diff}", pytrace=False)
+
+
+def golden_from(environ: Mapping[str, str], folder: Path) -> Golden:
+    """Golden files in ``folder``, rewritten if UPDATE_GOLDEN=1, which CI may not do."""
+    update = environ.get("UPDATE_GOLDEN") == "1"
+    if update and environ.get("CI") == "true":
+        pytest.fail("UPDATE_GOLDEN=1 would accept anything; CI only compares", pytrace=False)
+    return Golden(folder, update=update)
+
+
+def find_shared(environ: Mapping[str, str], root: Path) -> Path:
+    """The folder of recordings and cases: ADVISOR_SHARED, or ``shared`` beside the repository.
+
+    Where it is absent the test is skipped; in CI (CI=true) it fails, so that no check drops out unseen.
+    """
+    folder = Path(environ.get("ADVISOR_SHARED") or root.parent / "shared")
+    if not folder.is_dir():
+        reason = f"no folder {folder} with recordings and cases; ADVISOR_SHARED names another"
+        if environ.get("CI") == "true":
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
+    return folder
