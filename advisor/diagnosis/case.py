@@ -84,13 +84,32 @@ class Case:
     @cached_property
     def harm(self) -> Severity:
         """How much waiting there is: critical beyond the target on average, warning where people notice it."""
+        return self._harm(self.waiting.mean_seconds, self.waiting.oldest_seconds)
+
+    def harm_of(self, controller: ControllerSignals) -> Severity:
+        """The same for the keys of one controller alone."""
+        return self._harm(
+            controller.queue_wait_seconds_mean.or_else(0.0), controller.oldest_wait_seconds_peak.or_else(0.0)
+        )
+
+    def _harm(self, mean_seconds: float, oldest_seconds: float) -> Severity:
         limits = self.thresholds
-        if self.waiting.mean_seconds >= limits.wait_target_seconds:
+        if mean_seconds >= limits.wait_target_seconds:
             return Severity.CRITICAL
-        noticed = self.waiting.mean_seconds >= limits.wait_warning_seconds
-        if noticed or self.waiting.oldest_seconds >= limits.wait_target_seconds:
+        if mean_seconds >= limits.wait_warning_seconds or oldest_seconds >= limits.wait_target_seconds:
             return Severity.WARNING
         return Severity.INFO
+
+    @cached_property
+    def waiting_is_known(self) -> bool:
+        """Whether the data tells at all how long keys waited, or that there was none to wait."""
+        return any(
+            one.waiting_key_seconds.known
+            or one.queue_wait_seconds_mean.known
+            or one.adds_per_second.value == 0.0
+            or one.reconciles.value == 0.0
+            for one in self.signals.controllers
+        )
 
     @cached_property
     def external_controllers(self) -> tuple[ControllerSignals, ...]:
@@ -109,8 +128,14 @@ class Case:
 
     @cached_property
     def errors(self) -> float:
-        """Failed reconciles of all controllers."""
-        return sum(one.errors_per_second.or_else(0.0) for one in self.signals.controllers) * self.signals.window.seconds
+        """Failed reconciles of all controllers: counted, else from their ratio."""
+        seconds = self.signals.window.seconds
+        return sum(
+            one.errors_per_second.value * seconds
+            if one.errors_per_second.value is not None
+            else one.error_ratio.or_else(0.0) * one.reconciles.or_else(0.0)
+            for one in self.signals.controllers
+        )
 
     @cached_property
     def conflicts(self) -> float:

@@ -5,11 +5,15 @@ any cause that more workers would not cure (docs/decision-table.md).
 """
 
 from advisor.diagnosis.case import Case
+from advisor.knowledge.logs import THROTTLE_LINE_INTERVAL_SECONDS
+from advisor.model.finding import Severity
 
 __all__ = [
     "api_slow",
     "at_limiter_ceiling",
+    "cause_hidden",
     "cpu_bound",
+    "errors_dominate",
     "excess_share",
     "external_bound",
     "external_controllers_busy_share",
@@ -17,7 +21,10 @@ __all__ = [
     "limiter_bound",
     "limiter_bound_without_histogram",
     "one_key_decides",
+    "others_wait",
+    "retries_dominate",
     "server_sheds_load",
+    "throttled_in_log",
     "write_seconds",
 ]
 
@@ -25,10 +32,10 @@ __all__ = [
 def cpu_bound(case: Case) -> bool:
     """A CPU quota stops the process: it uses nearly all of its limit and is throttled in many periods."""
     process, limits = case.signals.process, case.thresholds
-    if not process.cpu_limit_cores.known or not process.cpu_cores.known:
+    quota, used = process.cpu_limit_cores.value, process.cpu_cores.value
+    if not quota or used is None:  # a limit of zero is none
         return False
-    used = process.cpu_cores.or_else(0.0) / process.cpu_limit_cores.or_else(1.0)
-    if used < limits.cpu_used_ratio:
+    if used / quota < limits.cpu_used_ratio:
         return False
     return not process.cpu_throttled_ratio.known or process.cpu_throttled_ratio.at_least(limits.cpu_throttled_ratio)
 
@@ -48,20 +55,58 @@ def at_limiter_ceiling(case: Case) -> bool:
     """Without a limiter histogram: workers busy, and Pods created at just the rate that QPS allows.
 
     A bucket that is full passes exactly QPS after its burst; any other limit would meet that number by chance only.
-    A throttling line in the log is proof, but waits under a second are never logged.
+    Throttling lines in the log are proof, but waits under a second are never logged.
     """
     qps = case.signals.settings.qps.value
-    if case.signals.log.throttle_lines.at_least(1.0):
-        return case.backlogged
-    if qps is None or qps <= 0 or not case.backlogged:
+    if not case.backlogged:
+        return False
+    if throttled_in_log(case):
+        return True
+    if qps is None or qps <= 0:
         return False
     rate = case.signals.demand.sustained_pods_per_second
     if rate.known:
         return abs(rate.or_else(0.0) - qps) <= case.thresholds.plateau_tolerance * qps
-    posts = case.signals.client.post_requests_per_second
-    ceiling = 2.0 * qps  # Pods and events have a bucket each, and both are POST
-    low = (1.0 - case.thresholds.plateau_tolerance) * qps
-    return posts.known and low <= posts.or_else(0.0) <= ceiling
+    return not limiter_excluded(case) and inferred_slow(case)
+
+
+def limiter_excluded(case: Case) -> bool:
+    """Whether the limiter can be ruled out: measured, off, or fewer POSTs in all than one bucket lets through.
+
+    Pods, services and events have a bucket each, so a total below QPS fills none of them (controller-runtime 5.3).
+    """
+    signals = case.signals
+    if signals.settings.limiter_off or signals.budget.client_limiter.known:
+        return True
+    qps, posts = signals.settings.qps.value, signals.client.post_requests_per_second.value
+    rate = signals.demand.sustained_pods_per_second.value
+    if qps is None:
+        return False
+    fastest = rate if rate is not None else posts
+    return fastest is not None and fastest < (1.0 - case.thresholds.plateau_tolerance) * qps
+
+
+def inferred_slow(case: Case) -> bool:
+    """Writes cost a worker long, by its busy time, where no duration tells server and limiter apart."""
+    signals = case.signals
+    if signals.client.write_api_seconds_mean.known:
+        return False
+    return signals.client.inferred_write_seconds_mean.at_least(case.thresholds.slow_write_seconds)
+
+
+def cause_hidden(case: Case) -> bool:
+    """Writes cost long and the limiter may be why, but what would tell is not exposed: no advice can rest on it."""
+    return inferred_slow(case) and not cpu_bound(case) and not limiter_excluded(case) and not limiter_bound(case)
+
+
+def throttled_in_log(case: Case) -> bool:
+    """The log shows waits over a second through a material part of the time.
+
+    There is at most one line in ten seconds, so each stands for that much; a single one in an hour is a burst.
+    """
+    lines = case.signals.log.throttle_lines
+    fewest = case.thresholds.limiter_noticed_share * case.signals.window.seconds / THROTTLE_LINE_INTERVAL_SECONDS
+    return lines.at_least(max(1.0, fewest))
 
 
 def write_seconds(case: Case) -> float | None:
@@ -77,21 +122,46 @@ def foreign_writer(case: Case) -> bool:
 
     An operator that conflicts with its own stale cache under load writes several times for each reconcile.
     """
-    writes = case.signals.client.write_requests_per_second.or_else(0.0) * case.signals.window.seconds
+    rate = case.signals.client.write_requests_per_second.value
+    if rate is None:
+        return False
+    writes = rate * case.signals.window.seconds
     return case.reconciles >= case.thresholds.passive_reconciles_per_write * max(writes, 1.0)
 
 
+def errors_dominate(case: Case) -> bool:
+    """Failures that are neither conflicts nor control flow make up a material part, and are more than chance."""
+    limits, errors = case.thresholds, case.true_errors
+    return errors >= limits.fewest_errors and errors >= limits.error_ratio * case.reconciles
+
+
+def retries_dominate(case: Case) -> bool:
+    """Work that is done again is a load of its own: failures, or conflicts with somebody else who writes."""
+    if errors_dominate(case):
+        return True
+    limits = case.thresholds
+    material = case.conflicts >= max(float(limits.fewest_errors), limits.error_ratio * case.reconciles)
+    return material and foreign_writer(case)
+
+
 def server_sheds_load(case: Case) -> bool:
-    """The API server refuses a material part of the requests with 429."""
-    return case.signals.client.too_many_requests_ratio.at_least(case.thresholds.too_many_requests_ratio)
+    """The API server refuses a material part of the requests with 429, and more than a few."""
+    client, limits = case.signals.client, case.thresholds
+    if not client.too_many_requests_ratio.at_least(limits.too_many_requests_ratio):
+        return False
+    rate = client.requests_per_second.value
+    if rate is None:
+        return True
+    refused = client.too_many_requests_ratio.or_else(0.0) * rate * case.signals.window.seconds
+    return refused >= limits.fewest_errors - 0.5  # a count that went through a rate and a ratio
 
 
 def api_slow(case: Case) -> bool:
     """The API server takes the time: writes are slow or shed, and that is most of what workers wait for."""
     if server_sheds_load(case):
         return True
-    if cpu_bound(case) or limiter_bound_without_histogram(case):
-        return False  # both stretch every request as this process sees it
+    if cpu_bound(case) or limiter_bound_without_histogram(case) or cause_hidden(case):
+        return False  # each of these stretches every request as this process sees it
     seconds = write_seconds(case)
     share = case.signals.budget.api_server
     enough = share.at_least(case.thresholds.api_share) if share.known else not external_bound(case)
@@ -127,17 +197,33 @@ def external_bound(case: Case) -> bool:
     share = case.signals.budget.external
     if share.known:
         return (share.low or 0.0) >= case.thresholds.external_share * part
-    return _slower_than_their_writes(case) and not cpu_bound(case)
+    if cpu_bound(case) or limiter_bound_without_histogram(case):
+        return False
+    return _slower_than_their_writes(case)
 
 
 def _slower_than_their_writes(case: Case) -> bool:
-    """Without request durations: all writes together cannot fill the time of these controllers.
+    """Without request durations: all writes and all CPU together cannot fill the time of these controllers.
 
-    Even if every write took as long as Kubernetes' objective for a slow one, they would not explain the busy time.
+    Even if every write took what counts as slow, they would not explain the busy time. Unknown writes explain nothing.
     """
-    writes = case.signals.client.write_requests_per_second.or_else(0.0) * case.signals.window.seconds
+    rate = case.signals.client.write_requests_per_second.value
+    if rate is None:
+        return False
+    writing = rate * case.signals.window.seconds * case.thresholds.slow_write_seconds
+    computing = case.signals.process.cpu_seconds.or_else(0.0)
     busy = sum(one.busy_worker_seconds.or_else(0.0) for one in case.external_controllers)
-    return writes * case.thresholds.slow_write_seconds < (1.0 - case.thresholds.external_share) * busy
+    return writing + computing < (1.0 - case.thresholds.external_share) * busy
+
+
+def others_wait(case: Case) -> bool:
+    """Other keys wait for a worker, long enough to be noticed.
+
+    Not where keys mostly wait beside idle workers: at rest only a key that is in process itself does that.
+    """
+    worst = case.waiting.worst
+    beside_idle = worst is not None and worst.blocked_ratio.at_least(case.thresholds.hot_key_share)
+    return case.backlogged and case.harm is not Severity.INFO and not beside_idle
 
 
 def one_key_decides(case: Case) -> bool:
@@ -145,7 +231,7 @@ def one_key_decides(case: Case) -> bool:
     limits = case.thresholds
     hottest = case.hottest
     if hottest is not None:
-        return hottest.busy_share >= limits.hot_key_share and not case.backlogged
+        return hottest.busy_share >= limits.hot_key_share and not others_wait(case)
     return any(
         one.blocked_ratio.at_least(limits.hot_key_share)
         and one.busy_workers_mean.or_else(0.0) <= 1.0 + limits.idle_workers

@@ -54,17 +54,18 @@ def rule_for(code: str) -> Rule:
 def diagnose(case: Case) -> Diagnosis:
     """Every finding that holds, ranked by severity and then by the lost time that it explains.
 
-    A refusal stands alone with what explains it. ``healthy`` is added only where nothing is a problem.
+    A refusal stands alone with what explains it. ``healthy`` stays only where nothing is a problem; where it does not
+    hold either, keys wait for an unknown reason and that is said.
     """
     found = {rule.code: one for rule in RULES if (one := rule.examine(case)) is not None}
     refusals = [one for code, one in found.items() if code in _REFUSALS]
     if refusals:
         context = [one for code, one in found.items() if code is FindingCode.METRICS_MISSING]
         return Diagnosis(case, (*refusals, *context))
-    problems = [one for code, one in found.items() if code not in _CONTEXT]
-    if any(_is_problem(one) for one in problems) or FindingCode.OVER_PROVISIONED in found:
+    problem = any(_is_problem(one) for code, one in found.items() if code not in _CONTEXT)
+    if problem or FindingCode.OVER_PROVISIONED in found:
         found.pop(FindingCode.HEALTHY, None)
-    if all(code is FindingCode.METRICS_MISSING for code in found):
+    elif FindingCode.HEALTHY not in found:
         found[FindingCode.INSUFFICIENT_DATA] = insufficient_data.unexplained(case)
     return Diagnosis(case, tuple(sorted(found.values(), key=_order)))
 

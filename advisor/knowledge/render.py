@@ -24,7 +24,7 @@ Every series that the advisor reads: what it measures and what it must not be re
 release that exposes it; "any" means that it does not depend on KubeRay's release. A series that is absent is unknown,
 never zero.
 
-This page is written by `scripts/generate_metrics_doc.py` from `advisor/knowledge`; change the catalogue, not the page.
+This page is written by `scripts/generate_docs.py` from `advisor/knowledge`; change the catalogue, not the page.
 """
 
 _TABLE_HEAD: Final = (

@@ -87,7 +87,6 @@ class Subject(enum.StrEnum):
     EXPECTATION = "expectation"
     LEADER_ACQUIRED = "leader_acquired"
     LEADER_LOST = "leader_lost"
-    QUEUE_ITEMS = "queue_items"
 
 
 class LogRecord(msgspec.Struct, frozen=True, kw_only=True):

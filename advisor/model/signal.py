@@ -76,9 +76,10 @@ class Signal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if (self.value is None) == (self.missing is None):
             msg = "a signal has either a value or a reason why it is missing"
             raise ValueError(msg)
-        if self.value is not None and not math.isfinite(self.value):
-            msg = f"a signal's value is a finite number, not {self.value}"
-            raise ValueError(msg)
+        for number in (self.value, self.low, self.high):
+            if number is not None and not math.isfinite(number):
+                msg = f"a signal's value and bounds are finite numbers, not {number}"
+                raise ValueError(msg)
 
     @property
     def known(self) -> bool:

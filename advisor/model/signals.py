@@ -167,13 +167,17 @@ class LogSignals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TimeBudget(msgspec.Struct, frozen=True, kw_only=True):
-    """Shares (0..1) of a busy worker's second by what it waited for, each with bounds; they add up to one."""
+    """Shares (0..1) of a busy worker's second by what it waited for, each with bounds.
+
+    ``rest`` is what nothing measured can explain; with it the known shares add up to one.
+    """
 
     busy_worker_seconds: Signal
     api_server: Signal
     client_limiter: Signal
     cpu: Signal
     external: Signal
+    rest: Signal
 
 
 class KeyLoad(msgspec.Struct, frozen=True, kw_only=True):

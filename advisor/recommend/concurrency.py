@@ -1,23 +1,26 @@
 """How many workers: from offered load and wait, never past a guard.
 
-One flag serves all controllers, so the need is the largest of theirs. Closed form: while a true backlog exists all
-workers are busy, so the offered load is at least the number of workers, and waits of a work-conserving queue shrink in
-proportion to workers as long as a reconcile takes the same time.
+One flag serves all controllers that it reaches, so the need is the largest of theirs. Closed form: while a true backlog
+exists all workers are busy, so the offered load is at least the number of workers, and waits of a work-conserving queue
+shrink in proportion to workers as long as a reconcile takes the same time.
 """
 
 import math
 
 from advisor.diagnosis.engine import Diagnosis
-from advisor.knowledge.programs import program_of
+from advisor.knowledge.programs import FIXED_WORKERS, program_of
+from advisor.knowledge.versions import controller_of, lookup
 from advisor.model.advice import Direction, KnobAdvice
 from advisor.model.finding import FindingCode, Severity
-from advisor.model.signals import ControllerSignals
+from advisor.model.signals import ControllerSignals, OperatorSignals
 from advisor.model.text import format_value
 from advisor.recommend.policy import Policy
 
-__all__ = ["concurrency_advice", "needed_workers", "offered_workers"]
+__all__ = ["concurrency_advice", "flag_reaches", "needed_workers", "offered_workers"]
 
 _RAISES = frozenset({FindingCode.WORKERS_SATURATED, FindingCode.EXTERNAL_CALL_SLOW})
+_GUARDS = frozenset({FindingCode.CPU_LIMITED, FindingCode.API_SERVER_SLOW, FindingCode.CLIENT_THROTTLED})
+"""Findings that forbid a raise even where another comes first: more workers would only share what is short."""
 _HOLDS = {
     FindingCode.CLIENT_THROTTLED: "the client limiter holds the workers up; more workers would wait in it as well",
     FindingCode.API_SERVER_SLOW: "the API server is slow; more requests at once would make it slower",
@@ -75,27 +78,48 @@ def concurrency_advice(verdict: Diagnosis, policy: Policy) -> KnobAdvice:
     if primary.code not in _RAISES or primary.severity is Severity.INFO:
         reason = _HOLDS.get(primary.code, primary.summary)
         return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
+    guard = next((one for one in verdict.findings if one.code in _GUARDS and one.severity is not Severity.INFO), None)
+    if guard is not None:
+        return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=_HOLDS[guard.code])
     if current is None:
         reason = "all workers are busy, but their number is not known"
         return KnobAdvice(direction=Direction.RAISE, current=None, value=None, reason=reason)
     return _raise(verdict, current, policy)
 
 
+def flag_reaches(signals: OperatorSignals, controller: str) -> bool:
+    """Whether ``--reconcile-concurrency`` sets the workers of a controller in this release.
+
+    One has a fixed number of them, and up to KubeRay 1.1 the flag was for RayClusters alone.
+    """
+    if controller in FIXED_WORKERS:
+        return False
+    version = lookup(signals.settings.version) if signals.settings.version else None
+    name = controller_of(controller)
+    return version is None or program_of(name) is None or name in version.concurrency_reaches
+
+
 def _raise(verdict: Diagnosis, current: float, policy: Policy) -> KnobAdvice:
-    needs = {
-        one.controller: need
-        for one in verdict.case.signals.controllers
-        if (need := needed_workers(one, policy)) is not None
-    }
-    if not needs:
+    signals = verdict.case.signals
+    needs = [(need, one) for one in signals.controllers if (need := needed_workers(one, policy)) is not None]
+    reached = [(need, one) for need, one in needs if flag_reaches(signals, one.controller)]
+    if not reached and needs:
+        reason = f"the flag does not reach the workers of {needs[0][1].controller} in this release"
+        return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
+    if not reached:
         reason = "keys wait, but the busy time of the workers is not known"
         return KnobAdvice(direction=Direction.NO_NUMBER, current=current, value=None, reason=reason)
-    controller = max(needs, key=lambda name: needs[name])
-    wanted = math.ceil(needs[controller] - 1e-9)
+    need, neediest = max(reached, key=lambda pair: pair[0])
+    controller = neediest.controller
+    current = neediest.max_concurrent_reconciles.or_else(current)
+    wanted = math.ceil(need - 1e-9)
     bound = math.floor(current * policy.largest_step)
     value = float(min(wanted, bound))
     if value <= current:
         reason = f"{controller} needs {wanted:.0f} workers for a wait of {policy.wait_target_seconds:g} s"
+        others = [one.controller for _, one in needs if not flag_reaches(signals, one.controller)]
+        if others:
+            reason += f"; the flag does not reach {', '.join(others)} in this release"
         return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
     reason = (
         f"{controller} needs {wanted} workers for a wait of {format_value(policy.wait_target_seconds, 'seconds')} at "

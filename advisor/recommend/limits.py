@@ -9,7 +9,7 @@ import math
 from advisor.diagnosis.engine import Diagnosis
 from advisor.knowledge.versions import lookup
 from advisor.model.advice import Direction, KnobAdvice
-from advisor.model.finding import FindingCode
+from advisor.model.finding import FindingCode, Severity
 from advisor.model.signals import OperatorSignals
 from advisor.recommend.policy import Policy
 
@@ -41,10 +41,16 @@ def qps_advice(verdict: Diagnosis, concurrency: KnobAdvice, policy: Policy) -> K
     if current is None:
         reason = "the client limiter takes the time, but QPS is in no metric; give the operator's arguments"
         return KnobAdvice(direction=Direction.RAISE, current=None, value=None, reason=reason)
+    if not _can_be_set(signals):
+        reason = (
+            f"the client limiter takes the time, and QPS {current:g} is fixed in KubeRay {signals.settings.version}; "
+            f"it can be set from 1.5"
+        )
+        return KnobAdvice(direction=Direction.RAISE, current=current, value=None, reason=reason)
     ceiling = _ceiling(signals, current, policy)
     demand = bucket_demand_per_second(signals)
     wanted = ceiling if demand is None else min(ceiling, demand * policy.qps_headroom)
-    value = max(_round_up(wanted), _round_up(current + 1.0))
+    value = min(ceiling, max(_round_up(wanted), _round_up(current + 1.0)))
     reason = (
         f"the present workers can ask one kind's bucket for {demand:.0f}/s; with headroom {policy.qps_headroom:g}"
         if demand is not None and demand * policy.qps_headroom <= ceiling
@@ -66,8 +72,10 @@ def _with_workers(signals: OperatorSignals, concurrency: KnobAdvice, policy: Pol
         return None
     if current is None or current <= 0 or rate is None or rate < policy.bucket_full_ratio * current:
         return None
+    if not _can_be_set(signals):
+        return None
     wanted = rate * concurrency.value / concurrency.current * policy.qps_headroom
-    value = _round_up(min(wanted, _ceiling(signals, current, policy)))
+    value = min(_round_up(wanted), _ceiling(signals, current, policy))
     if value <= current:
         return None
     reason = f"Pods are created at {rate:.3g}/s, all that QPS {current:g} allows: more workers need more of it"
@@ -100,7 +108,7 @@ def _settled(verdict: Diagnosis, name: str, current: float | None) -> KnobAdvice
     primary = verdict.primary
     if verdict.refuses or primary.code is FindingCode.INSUFFICIENT_DATA:
         return KnobAdvice(direction=Direction.NO_NUMBER, current=current, value=None, reason=primary.summary)
-    if any(one.code is FindingCode.CLIENT_THROTTLED for one in verdict.findings):
+    if any(one.code is FindingCode.CLIENT_THROTTLED and one.severity is not Severity.INFO for one in verdict.findings):
         return None
     signals = verdict.case.signals
     if signals.settings.limiter_off:
@@ -112,6 +120,12 @@ def _settled(verdict: Diagnosis, name: str, current: float | None) -> KnobAdvice
             f"nothing shows that the client limiter binds; this release does not expose its wait, so {name} is inferred"
         )
     return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
+
+
+def _can_be_set(signals: OperatorSignals) -> bool:
+    """Whether this release has the flags; an operator that is given a flag it does not know ends at once."""
+    version = lookup(signals.settings.version) if signals.settings.version else None
+    return version is None or version.has_qps_flags
 
 
 def _default_qps(signals: OperatorSignals) -> float:

@@ -2,21 +2,36 @@
 
 Arguments are inserted in front, never appended: the chart can end its arguments with an empty word, at which Go's flag
 parser stops. An argument that is there already is replaced where it stands, since the last one wins (kuberay 1.3).
+Resources go in by strategic merge, which works whether or not the container has limits. A JSON patch tests first that
+the Deployment is as it was seen, so that it changes all or nothing.
 """
 
 import json
 from collections.abc import Iterator
 
-from advisor.knowledge.defaults import CONFIGURATION_FIELDS, FLAGS
+from advisor.knowledge.defaults import CONFIGURATION_FIELDS, CONTAINER_NAME, FLAGS
 from advisor.knowledge.versions import KubeRayVersion, latest, lookup
 from advisor.model.advice import Advice, Direction, Patch
 
-__all__ = ["render_patches"]
+__all__ = ["effective_flags", "render_patches"]
 
 _CHANGES = (Direction.RAISE, Direction.LOWER)
 _MEBIBYTE = 1024.0**2
-_ARGS = "/spec/template/spec/containers/0/args"
-_RESOURCES = "/spec/template/spec/containers/0/resources/limits"
+_DEPLOYMENT = "kuberay-operator"
+_CONTAINER = "/spec/template/spec/containers/0"
+_ARGS = f"{_CONTAINER}/args"
+_SWITCHES = frozenset(
+    {
+        "enable-batch-scheduler",
+        "enable-leader-election",
+        "enable-metrics",
+        "forced-cluster-upgrade",
+        "use-kubernetes-proxy",
+        "version",
+        "zap-devel",
+    }
+)
+"""Flags of the operator that take no word after them (kuberay 1.1)."""
 
 
 def render_patches(advice: Advice, version_text: str | None, args: tuple[str, ...]) -> tuple[Patch, ...]:
@@ -34,33 +49,61 @@ def render_patches(advice: Advice, version_text: str | None, args: tuple[str, ..
         return ()
     version = lookup(version_text) if version_text else None
     own = tuple(args[1:]) if args and not args[0].startswith("-") else args
-    configured = any(arg == "--config" or arg.startswith("--config=") for arg in own)
-    return tuple(_patches(changes, version, own, configured=configured))
+    return tuple(_patches(changes, version, own))
 
 
-def _patches(
-    changes: dict[str, float], version: KubeRayVersion | None, args: tuple[str, ...], *, configured: bool
-) -> Iterator[Patch]:
+def effective_flags(args: tuple[str, ...]) -> Iterator[tuple[int, str, bool]]:
+    """Place, name and whether the value is in the same word, of each flag that Go's flag package sees.
+
+    It stops at the first word that is no flag. A flag that is no switch and has no ``=`` takes the next word.
+    """
+    index = 0
+    while index < len(args):
+        text = args[index]
+        if not text.startswith("-") or text in ("-", "--"):
+            return
+        name, equals, _ = text.removeprefix("-").removeprefix("-").partition("=")
+        alone = bool(equals) or name in _SWITCHES
+        if not alone and index + 1 >= len(args):
+            return
+        yield index, name, bool(equals)
+        index += 1 if alone else 2
+
+
+def _patches(changes: dict[str, float], version: KubeRayVersion | None, args: tuple[str, ...]) -> Iterator[Patch]:
     known = version or latest()
-    title = f"values for the kuberay-operator chart {known.series}" + ("" if version else " (version not known)")
-    values = _helm_values(changes, known)
+    flags, limits = _flags(changes), _limits(changes)
+    configured = any(name == "config" for _, name, _ in effective_flags(args))
+    reach_values = [] if configured and not known.configuration_file_carries_settings else flags
+    values = _helm_values(reach_values, limits, known)
     if values:
+        title = f"values for the kuberay-operator chart {known.series}" + ("" if version else " (version not known)")
         yield Patch(kind="helm-values", title=title, text=values)
-    if configured:
+    operations = ""
+    if flags and configured:
         yield Patch(
             kind="configuration",
             title="fields of the operator's Configuration file; flags are ignored while it is used",
-            text="".join(f"{CONFIGURATION_FIELDS[name]}: {_plain(value)}\n" for name, value in _flags(changes)),
+            text="".join(f"{CONFIGURATION_FIELDS[name]}: {_plain(value)}\n" for name, value in flags),
         )
-        return
-    operations = [*_argument_operations(changes, args), *_resource_operations(changes)]
-    text = json.dumps(operations, indent=2) + "\n"
-    yield Patch(
-        kind="deployment-args",
-        title="kubectl patch deployment kuberay-operator --type=json --patch-file FILE",
-        text=text,
-    )
-    yield Patch(kind="kustomize", title="kustomization.yaml", text=_kustomize(text))
+    elif flags and args:
+        operations = json.dumps([*_argument_operations(flags, args)], indent=2) + "\n"
+        yield Patch(kind="deployment-args", title=_command("json"), text=operations)
+    elif flags:
+        yield Patch(
+            kind="arguments",
+            title="arguments of the operator; the present ones are not known: replace them, or put these in front",
+            text="".join(f"{FLAGS[name]}={_plain(value)}\n" for name, value in flags),
+        )
+    resources = _resources(limits)
+    if resources:
+        yield Patch(kind="deployment-resources", title=_command("strategic"), text=resources)
+    if operations or resources:
+        yield Patch(kind="kustomize", title="kustomization.yaml", text=_kustomize(operations, resources))
+
+
+def _command(kind: str) -> str:
+    return f"kubectl patch deployment {_DEPLOYMENT} --type={kind} --patch-file FILE"
 
 
 def _flags(changes: dict[str, float]) -> list[tuple[str, float]]:
@@ -71,28 +114,17 @@ def _plain(value: float) -> str:
     return f"{value:.0f}" if value == int(value) else f"{value:g}"
 
 
-def _helm_values(changes: dict[str, float], version: KubeRayVersion) -> str:
+def _helm_values(flags: list[tuple[str, float]], limits: list[tuple[str, str]], version: KubeRayVersion) -> str:
     """Values of the chart, nested; empty where this chart has none of them."""
     paths = dict(version.helm_value_paths)
-    tree: dict[str, dict[str, str] | str] = {}
-    for name, value in _flags(changes):
-        if name not in paths:
-            continue
-        parent, _, child = paths[name].rpartition(".")
-        text = f"{value:.1f}" if name == "qps" else _plain(value)
-        if parent:
-            group = tree.setdefault(parent, {})
-            assert isinstance(group, dict)  # noqa: S101 - a parent is never a value
-            group[child] = text
-        else:
-            tree[child] = text
-    lines = []
-    for key, entry in tree.items():
-        if isinstance(entry, dict):
-            lines += [f"{key}:", *(f"  {child}: {text}" for child, text in entry.items())]
-        else:
-            lines.append(f"{key}: {entry}")
-    limits = _limits(changes)
+    tree: dict[str, list[str]] = {}
+    for name, value in flags:
+        if name in paths:
+            parent, _, child = paths[name].rpartition(".")
+            tree.setdefault(parent, []).append(f"{child}: {f'{value:.1f}' if name == 'qps' else _plain(value)}")
+    lines = tree.pop("", [])
+    for parent, children in tree.items():
+        lines += [f"{parent}:", *(f"  {child}" for child in children)]
     if limits:
         lines += [f"{version.helm_resources_path}:", "  limits:", *(f"    {name}: {text}" for name, text in limits)]
     return "".join(f"{line}\n" for line in lines)
@@ -107,33 +139,45 @@ def _limits(changes: dict[str, float]) -> list[tuple[str, str]]:
     return limits
 
 
-def _argument_operations(changes: dict[str, float], args: tuple[str, ...]) -> Iterator[dict[str, str]]:
-    """Replacements first, since an insertion moves what stands behind it."""
+def _argument_operations(flags: list[tuple[str, float]], args: tuple[str, ...]) -> Iterator[dict[str, str]]:
+    """Tests, then replacements, then insertions, since an insertion moves what stands behind it."""
+    yield {"op": "test", "path": f"{_CONTAINER}/name", "value": CONTAINER_NAME}
+    places = {name: (index, joined) for index, name, joined in effective_flags(args)}
     insertions = []
-    for name, value in _flags(changes):
+    for name, value in flags:
         flag = FLAGS[name]
-        places = [index for index, arg in enumerate(args) if arg == flag or arg.startswith(f"{flag}=")]
-        if not places:
+        found = places.get(flag.removeprefix("--"))
+        if found is None:
             insertions.append(f"{flag}={_plain(value)}")
             continue
-        index = places[-1]
-        joined = args[index].startswith(f"{flag}=")
+        index, joined = found
         where = index if joined else index + 1
+        written = args[index].partition("=")[0]
         yield {"op": "test", "path": f"{_ARGS}/{where}", "value": args[where]}
         yield {
             "op": "replace",
             "path": f"{_ARGS}/{where}",
-            "value": f"{flag}={_plain(value)}" if joined else _plain(value),
+            "value": f"{written}={_plain(value)}" if joined else _plain(value),
         }
     for argument in reversed(insertions):
         yield {"op": "add", "path": f"{_ARGS}/0", "value": argument}
 
 
-def _resource_operations(changes: dict[str, float]) -> Iterator[dict[str, str]]:
-    for name, text in _limits(changes):
-        yield {"op": "add", "path": f"{_RESOURCES}/{name}", "value": text}
+def _resources(limits: list[tuple[str, str]]) -> str:
+    """A strategic merge patch for the limits; empty without any."""
+    if not limits:
+        return ""
+    head = f"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {_DEPLOYMENT}\n"
+    body = (
+        f"spec:\n  template:\n    spec:\n      containers:\n"
+        f"        - name: {CONTAINER_NAME}\n          resources:\n            limits:\n"
+    )
+    return head + body + "".join(f"              {name}: {text}\n" for name, text in limits)
 
 
-def _kustomize(operations: str) -> str:
-    body = "".join(f"      {line}\n" for line in operations.splitlines())
-    return f"patches:\n  - target:\n      kind: Deployment\n      name: kuberay-operator\n    patch: |-\n{body}"
+def _kustomize(*patches: str) -> str:
+    text = "patches:\n"
+    for patch in filter(None, patches):
+        body = "".join(f"      {line}\n" for line in patch.splitlines())
+        text += f"  - target:\n      kind: Deployment\n      name: {_DEPLOYMENT}\n    patch: |-\n{body}"
+    return text

@@ -63,7 +63,7 @@ def _rises(quantity: str, now: Signal, ratio: float) -> Iterator[Prediction]:
 
 def _from_qps(verdict: Diagnosis, advice: Advice) -> Iterator[Prediction]:
     knob, client = advice.qps, verdict.case.signals.client
-    workers = verdict.case.signals.settings.concurrency.value
+    workers = advice.concurrency.value or verdict.case.signals.settings.concurrency.value
     wait, service = client.limiter_wait_seconds_mean.value, client.write_api_seconds_mean.value
     if knob.direction is not Direction.RAISE or not knob.value or not wait or workers is None or service is None:
         return

@@ -33,8 +33,8 @@ def cpu_advice(verdict: Diagnosis, concurrency: KnobAdvice, policy: Policy) -> K
     if refused is not None:
         return refused
     used = process.cpu_cores.value
-    if current is None or used is None:
-        reason = "no CPU limit is known" if current is None else "CPU use is not known"
+    if not current or used is None:
+        reason = "no CPU limit is known" if not current else "CPU use is not known"
         return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
     if causes.cpu_bound(verdict.case):
         held_up = process.cpu_throttled_ratio.or_else(0.5)
@@ -50,7 +50,7 @@ def cpu_advice(verdict: Diagnosis, concurrency: KnobAdvice, policy: Policy) -> K
 
 
 def _raise_to(current: float, wanted: float, reason: str) -> KnobAdvice:
-    value = round(math.ceil(wanted / _CPU_STEP_CORES - 1e-9) * _CPU_STEP_CORES, 1)
+    value = round(max(1, math.ceil(wanted / _CPU_STEP_CORES - 1e-9)) * _CPU_STEP_CORES, 1)
     return KnobAdvice(direction=Direction.RAISE, current=current, value=value, reason=reason)
 
 
@@ -62,8 +62,8 @@ def memory_advice(verdict: Diagnosis, policy: Policy) -> KnobAdvice:
     if refused is not None:
         return refused
     used = process.memory_bytes.value
-    if current is None or used is None:
-        reason = "no memory limit is known" if current is None else "memory use is not known"
+    if not current or used is None:
+        reason = "no memory limit is known" if not current else "memory use is not known"
         return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
     if used >= policy.memory_used_ratio * current:
         steps = math.ceil(used * policy.memory_factor / _MEMORY_STEP_BYTES)

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from advisor.model.advice import Direction, KnobAdvice, Prediction
+from advisor.model.advice import Advice, Direction, KnobAdvice, Prediction
 from advisor.model.finding import Finding, Severity
 from advisor.model.report import EpisodeReport, Report
 from advisor.model.signal import Unit
@@ -30,6 +30,7 @@ _BUDGET = (
     ("client_limiter", "client limiter"),
     ("cpu", "CPU"),
     ("external", "external calls"),
+    ("rest", "unexplained"),
 )
 _MOST_KEYS = 5
 _FEWEST_SHOWN_SHARE = 0.01
@@ -55,7 +56,10 @@ def _parts(report: Report, *, verbose: bool) -> Iterator[RenderableType]:
     for finding in report.findings:
         yield from _finding(finding, verbose=verbose)
     yield _title("Advice")
-    yield _indented(_advice_table(report))
+    if any(knob.direction is not Direction.NO_NUMBER for _, knob in report.advice.knobs()):
+        yield _indented(_advice_table(report))
+    else:
+        yield _bullet(f"no number: {report.advice.concurrency.reason}")
     if report.advice.actions:
         yield from (_bullet(action) for action in report.advice.actions)
     if report.predictions:
@@ -106,6 +110,22 @@ def _head(report: Report) -> Iterator[RenderableType]:
     verdict.append(f"{severity.value.upper()} ", style=_SEVERITY_STYLE[severity])
     verdict.append(report.verdict, style="bold")
     yield verdict
+    yield Text(_in_short(report.advice), style="bold")
+
+
+def _in_short(advice: Advice) -> str:
+    """The advice in one line: what to set, what to leave."""
+    knobs = advice.knobs()
+    changed = [
+        f"{_setting(name)} {_knob_value(name, knob.current)} -> {_knob_value(name, knob.value)}"
+        for name, knob in knobs
+        if _changes(knob)
+    ]
+    if changed:
+        return f"Set {', '.join(changed)}; keep the rest."
+    if all(knob.direction is Direction.NO_NUMBER for _, knob in knobs):
+        return "No advice on any setting can rest on this."
+    return "Keep all settings."
 
 
 def _finding(finding: Finding, *, verbose: bool) -> Iterator[RenderableType]:
@@ -129,6 +149,10 @@ def _finding(finding: Finding, *, verbose: bool) -> Iterator[RenderableType]:
         yield Padding(Text(f"{mark}: {check.question} {check.answer}", style="dim"), (0, 0, 0, 4), expand=False)
 
 
+def _setting(name: str) -> str:
+    return name.removesuffix("_cores").removesuffix("_bytes")
+
+
 def _knob_value(name: str, value: float | None) -> str:
     if value is None:
         return "-"
@@ -147,7 +171,7 @@ def _advice_table(report: Report) -> Table:
         if knob.current is None and knob.direction is Direction.KEEP and name in _UNITS:
             continue  # no limit is known: nothing to say
         table.add_row(
-            name.removesuffix("_cores").removesuffix("_bytes"),
+            _setting(name),
             _knob_value(name, knob.current),
             _knob_value(name, knob.value) if _changes(knob) else "",
             Text(knob.direction.value, style=_DIRECTION_STYLE[knob.direction]),

@@ -1,9 +1,10 @@
-"""Where a busy worker's second goes: API server, client limiter, CPU, external calls.
+"""Where a busy worker's second goes: API server, client limiter, CPU, external calls, and what is left unexplained.
 
 Nothing measures this directly: the client series cover all callers (also event writes and the lease, which hold no
 worker) and calls to dashboards are in no series. But each part has an upper bound, and together they make up all busy
 time, so each has a lower bound too: what the upper bounds of the others leave over. Controllers that make no external
-calls narrow it further (research: kuberay 4).
+calls narrow it further (research: kuberay 4). Where all upper bounds together fall short of the busy time, the rest
+stays unexplained.
 """
 
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ def time_budget(
     """
     busy = sum(one.busy_worker_seconds.or_else(0.0) for one in controllers)
     if busy <= 0.0:
-        shares = {part: missing(Unit.RATIO, _NO_BUSY_TIME, window=window) for part in _PARTS}
+        shares = {part: missing(Unit.RATIO, _NO_BUSY_TIME, window=window) for part in (*_PARTS, "rest")}
         return TimeBudget(busy_worker_seconds=missing(Unit.WORKER_SECONDS, _NO_BUSY_TIME, window=window), **shares)
     outside = sum(one.busy_worker_seconds.or_else(0.0) for one in controllers if one.controller in external_callers)
     uppers = {
@@ -56,7 +57,18 @@ def time_budget(
     estimates = _estimate(busy, uppers)
     shares = {part: _share(part, busy, uppers, estimates, window) for part in _PARTS}
     total = measured(busy, Unit.WORKER_SECONDS, origin="busy worker seconds of all controllers", window=window)
-    return TimeBudget(busy_worker_seconds=total, **shares)
+    return TimeBudget(busy_worker_seconds=total, **shares, rest=_rest(busy, uppers, window))
+
+
+def _rest(busy: float, uppers: dict[str, _Upper], window: Window) -> Signal:
+    """The share that no upper bound covers; the true rest is at least this."""
+    return measured(
+        max(0.0, busy - sum(upper.seconds for upper in uppers.values())) / busy,
+        Unit.RATIO,
+        origin="busy worker seconds less the upper bounds of all parts, over busy worker seconds",
+        window=window,
+        quality=Quality.LOWER_BOUND,
+    )
 
 
 def inferred_write_seconds(
@@ -112,7 +124,7 @@ def _estimate(busy: float, uppers: dict[str, _Upper]) -> dict[str, float]:
 def _share(part: str, busy: float, uppers: dict[str, _Upper], estimates: dict[str, float], window: Window) -> Signal:
     high = uppers[part].seconds / busy
     others = sum(upper.seconds for name, upper in uppers.items() if name != part)
-    low = max(0.0, busy - others) / busy
+    low = min(high, max(0.0, busy - others) / busy)
     unknown = [name for name, upper in uppers.items() if not upper.known and name != "external"]
     if not uppers[part].known and part != "external":
         return missing(Unit.RATIO, f"not measurable here: {uppers[part].origin}", window=window)

@@ -64,14 +64,15 @@ class ClientSeries:
         return bool(self._limiter_sum)
 
     def requests(self, window: Window, accept: Callable[[str, str], bool]) -> float | None:
-        """Requests of the window whose code and method are accepted; None where no request series has samples."""
-        if not self._requests:
-            return None
-        return sum(
-            curve.increase(window) or 0.0
-            for labels, curve in self._requests
-            if accept(labels.get("code", ""), labels.get("method", ""))
-        )
+        """Requests of the window whose code and method are accepted; None where no request series has samples in it."""
+        seen = False
+        total = 0.0
+        for labels, curve in self._requests:
+            counted = curve.increase(window)
+            if counted is not None:
+                seen = True
+                total += counted if accept(labels.get("code", ""), labels.get("method", "")) else 0.0
+        return total if seen else None
 
     def signals(self, window: Window, *, limiter_off: bool) -> ClientSignals:
         """Every client signal of one window; a limiter that is off waits for nothing."""
@@ -103,10 +104,11 @@ class ClientSeries:
     def _peak_post(self, window: Window) -> float | None:
         times = [time for time in self._scrapes if time in window]
         rates = [
-            (self.requests(Window(start, end), lambda _, method: method == "POST") or 0.0) / (end - start)
+            counted / (end - start)
             for start, end in pairwise(times)
+            if (counted := self.requests(Window(start, end), lambda _, method: method == "POST")) is not None
         ]
-        return max(rates) if rates and self._requests else None
+        return max(rates) if rates else None
 
     def _by_code(self, make: Maker) -> dict[str, Signal]:
         codes = sorted({labels.get("code", "") for labels, _ in self._requests})
@@ -146,11 +148,10 @@ class ClientSeries:
         waited = self._limiter_wait(window, None, limiter_off=limiter_off)
         limited = self._sum(self._limiter_count, window, None)
         net = None if total is None or waited is None else max(0.0, total - waited)
-        writes = [verb for verb in self._duration_sum if verb in _WRITES]
-        write_net = sum(self._net(verb, window, limiter_off=limiter_off) or 0.0 for verb in writes)
-        write_count = sum(self._sum(self._duration_count, window, verb) or 0.0 for verb in writes)
+        write_net, write_count = self._writes(window, limiter_off=limiter_off)
         reason = "" if self.exposes_durations else f"{_DURATION} is {_NOT_EXPOSED}"
         limiter_reason = "" if self.exposes_limiter or limiter_off else f"{_LIMITER} is {_NOT_EXPOSED}"
+        net_reason = reason or limiter_reason
         share = 0.0 if limiter_off else self._limiter.share_above(_UNNOTICED_WAIT_SECONDS, window)
         origin = f"(delta {_DURATION}_sum - delta {_LIMITER}_sum)"
         return {
@@ -164,14 +165,14 @@ class ClientSeries:
                 waited, limited or count, f"delta {_LIMITER}_sum / delta its _count", reason=limiter_reason
             ),
             "limiter_wait_seconds": make.of(waited, Unit.SECONDS, f"delta {_LIMITER}_sum", reason=limiter_reason),
-            "api_seconds_mean": make.mean(net, count, f"{origin} / delta {_DURATION}_count", reason=reason),
+            "api_seconds_mean": make.mean(net, count, f"{origin} / delta {_DURATION}_count", reason=net_reason),
             "write_api_seconds_mean": make.mean(
-                write_net if self.exposes_durations else None,
-                write_count if self.exposes_durations else None,
+                write_net,
+                write_count,
                 f"{origin} / delta {_DURATION}_count of {', '.join(_WRITES)}",
-                reason=reason,
+                reason=net_reason,
             ),
-            "api_seconds": make.of(net, Unit.SECONDS, origin, reason=reason),
+            "api_seconds": make.of(net, Unit.SECONDS, origin, reason=net_reason),
             "limited_share": make.of(
                 share,
                 Unit.RATIO,
@@ -210,10 +211,27 @@ class ClientSeries:
     def _net(self, verb: str, window: Window, *, limiter_off: bool) -> float | None:
         total = self._sum(self._duration_sum, window, verb)
         waited = self._limiter_wait(window, verb, limiter_off=limiter_off)
-        return None if total is None else max(0.0, total - (waited or 0.0))
+        return None if total is None or waited is None else max(0.0, total - waited)
+
+    def _writes(self, window: Window, *, limiter_off: bool) -> tuple[float | None, float | None]:
+        """Seconds at the API server and number of all writes; None where no write verb has both."""
+        found = [
+            (net, count)
+            for verb in self._duration_sum
+            if verb in _WRITES
+            and (net := self._net(verb, window, limiter_off=limiter_off)) is not None
+            and (count := self._sum(self._duration_count, window, verb)) is not None
+        ]
+        return (sum(net for net, _ in found), sum(count for _, count in found)) if found else (None, None)
 
     def _limiter_wait(self, window: Window, verb: str | None, *, limiter_off: bool) -> float | None:
-        return 0.0 if limiter_off else self._sum(self._limiter_sum, window, verb)
+        """Seconds of limiter wait; a verb that the limiter never counted did not wait, where it counted others."""
+        if limiter_off:
+            return 0.0
+        waited = self._sum(self._limiter_sum, window, verb)
+        if waited is None and verb not in self._limiter_sum:
+            waited = None if self._sum(self._limiter_sum, window, None) is None else 0.0
+        return waited
 
     @staticmethod
     def _sum(curves: dict[str, list[Curve]], window: Window, verb: str | None) -> float | None:

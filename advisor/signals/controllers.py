@@ -5,16 +5,18 @@ Each reading of section 8.2 that is wrong is avoided here: depth is summed over 
 out says nothing about what still waits.
 """
 
+from dataclasses import dataclass
+
 from advisor.knowledge.defaults import GAUGE_REFRESH_SECONDS
 from advisor.model.raw import Series, SeriesStore
 from advisor.model.signal import Quality, Signal, Unit, Window
 from advisor.model.signals import ControllerSignals, PriorityDepth
-from advisor.signals.curves import Curve, increase, sum_gauges
+from advisor.signals.curves import Curve, Gauge, increase, together
 from advisor.signals.histograms import Histogram
 from advisor.signals.instances import Instances
 from advisor.signals.making import Maker
 
-__all__ = ["ControllerSeries", "controller_series"]
+__all__ = ["ControllerSeries", "LogShare", "controller_series"]
 
 _OWN_PREFIX = "advisor-"
 """Controllers of this project's own sidecar, which are not what is diagnosed."""
@@ -72,31 +74,52 @@ class ControllerSeries:
             of("controller_runtime_reconcile_time_seconds_count"),
             instances,
         )
-        self.unfinished = sum_gauges(of("workqueue_unfinished_work_seconds"))
-        self.longest = sum_gauges(of("workqueue_longest_running_processor_seconds"))
-        self.active = sum_gauges(of("controller_runtime_active_workers"))
-        self.workers = sum_gauges(of("controller_runtime_max_concurrent_reconciles"))
+        self._unfinished_each = instances.gauges(of("workqueue_unfinished_work_seconds"))
+        self.unfinished = together(self._unfinished_each)
+        self.longest = together(instances.gauges(of("workqueue_longest_running_processor_seconds")), max)
+        self.active = instances.gauge(of("controller_runtime_active_workers"))
+        self._workers_each = instances.gauges(of("controller_runtime_max_concurrent_reconciles"))
+        self.workers = together(self._workers_each)
         depth = of("workqueue_depth")
         self.depths = {
-            priority: sum_gauges(one for one in depth if one.labels.get("priority", "") == priority)
+            priority: instances.gauge(one for one in depth if one.labels.get("priority", "") == priority)
             for priority in sorted({one.labels.get("priority", "") for one in depth})
         }
-        self.depth = sum_gauges(depth)
-        self.backlog = self.depth.combine(self.active, lambda all_, busy: max(0.0, all_ - busy), 0.0)
+        self.depth = instances.gauge(depth)
+        self.backlog = self._backlog()
 
     @property
     def numbered_priorities(self) -> bool:
         """Whether depth carries priorities, as only the priority queue's does."""
         return any(priority for priority in self.depths)
 
+    def _backlog(self) -> Gauge:
+        """Depth less the keys that can be blocked by their own reconcile: as many as workers are active, or exist."""
+        busy = self.active if len(self.active.times) else self.workers
+        if not len(busy.times):
+            return busy
+        return self.depth.combine(busy, lambda keys, workers: max(0.0, keys - workers), 0.0)
+
+    def concurrency(self, window: Window) -> float | None:
+        """The workers of one process, of the newest sample where processes differ; None without a sample."""
+        newest = [
+            (times[-1], -values[-1])
+            for times, values in (gauge.slice(window) for gauge in self._workers_each)
+            if len(times)
+        ]
+        return -max(newest)[1] if newest else None
+
     def busy_seconds(self, window: Window) -> float | None:
-        """Busy worker seconds: work that ended plus the change of unfinished work (identity of 8.1)."""
+        """Busy worker seconds: work that ended plus the change of unfinished work (identity of 8.1).
+
+        The change is that of each process: one that ended meanwhile did the work it left unfinished, none before.
+        """
         ended = increase(self.work, window)
         if ended is None:
             return None
-        before, after = self.unfinished.at(window.start) or 0.0, self.unfinished.at(window.end) or 0.0
+        grown = sum((one.at(window.end) or 0.0) - (one.at(window.start) or 0.0) for one in self._unfinished_each)
         capacity = (self.workers.last(window) or float("inf")) * window.seconds
-        return min(capacity, max(0.0, ended + after - before))
+        return min(capacity, max(0.0, ended + grown))
 
     def waiting_key_seconds(self, window: Window) -> float | None:
         """Time that keys were ready and waited: the integral of depth.
@@ -112,9 +135,9 @@ class ControllerSeries:
             return min(area, handed_out) if self.depth.at(window.start) else handed_out
         return area
 
-    def signals(self, window: Window, keys: "KeyShare") -> ControllerSignals:
+    def signals(self, window: Window, log: "LogShare") -> ControllerSignals:
         """Every signal of this controller in one window."""
-        return _Builder(self, window, self._origin).build(keys)
+        return _Builder(self, window, self._origin).build(log)
 
     def oldest_wait(self, window: Window) -> float | None:
         """Age in seconds of the oldest ready key, at its worst, as if handed out first in, first out.
@@ -146,12 +169,13 @@ class ControllerSeries:
         return hits / (len(times) - 1)
 
 
-class KeyShare:
-    """Share of the hottest key and number of keys, as the log shows them; None without a log."""
+@dataclass(frozen=True, slots=True)
+class LogShare:
+    """What the log adds about one controller in one window; None where it tells nothing."""
 
-    def __init__(self, share: float | None, keys: int | None) -> None:
-        self.share = share
-        self.keys = keys
+    hottest_share: float | None
+    keys: int | None
+    control_flow_errors: int | None
 
 
 class _Builder:
@@ -162,7 +186,7 @@ class _Builder:
         self._window = window
         self._make = Maker(window, origin, series.name)
 
-    def build(self, keys: KeyShare) -> ControllerSignals:
+    def build(self, log: LogShare) -> ControllerSignals:
         """All signals."""
         return ControllerSignals(
             controller=self._series.name,
@@ -171,8 +195,8 @@ class _Builder:
             depth_by_priority=self._priorities(),
             **self._flow(),
             **self._times(),
-            **self._results(),
-            **self._keys(keys),
+            **self._results(log),
+            **self._keys(log),
         )
 
     def _workers(self) -> dict[str, Signal]:
@@ -311,7 +335,7 @@ class _Builder:
             ),
         }
 
-    def _results(self) -> dict[str, Signal]:
+    def _results(self, log: LogShare) -> dict[str, Signal]:
         series, window = self._series, self._window
         done = self._reconciles()
         errors = increase(series.errors, window)
@@ -319,7 +343,7 @@ class _Builder:
         ratio = self._make.ratio(errors, done, f"delta {text} / delta controller_runtime_reconcile_total")
         return {
             "error_ratio": ratio,
-            "error_ratio_net": ratio,
+            "error_ratio_net": self._net_of_control_flow(errors, done, log.control_flow_errors),
             "errors_per_second": self._make.rate(errors, f"rate of {text}"),
             "terminal_error_ratio": self._make.ratio(
                 increase(series.terminal, window),
@@ -333,12 +357,27 @@ class _Builder:
             ),
         }
 
-    def _keys(self, keys: KeyShare) -> dict[str, Signal]:
+    def _net_of_control_flow(self, errors: float | None, done: float | None, on_purpose: int | None) -> Signal:
+        """Failures that KubeRay does not return on purpose, as far as the log tells them apart."""
+        value = None
+        if errors is not None and done and on_purpose is not None:
+            value = max(0.0, errors - on_purpose) / done
+        reason = "" if on_purpose is not None else "no operator log: control-flow errors cannot be told from failures"
+        return self._make.of(
+            value,
+            Unit.RATIO,
+            "(delta controller_runtime_reconcile_errors_total - control-flow errors in the log) / delta "
+            "controller_runtime_reconcile_total",
+            quality=Quality.ESTIMATED,
+            reason=reason or "nothing was counted in the window",
+        )
+
+    def _keys(self, log: LogShare) -> dict[str, Signal]:
         reason = "no operator log with keys in this window"
-        count = None if keys.keys is None else float(keys.keys)
+        count = None if log.keys is None else float(log.keys)
         return {
             "hottest_key_share": self._make.of(
-                keys.share,
+                log.hottest_share,
                 Unit.RATIO,
                 "busy time of the hottest key in the log",
                 quality=Quality.ESTIMATED,

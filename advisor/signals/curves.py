@@ -3,17 +3,22 @@
 A counter is turned once into a curve of what it has counted since its first sample. A window then costs two look-ups,
 however many windows are asked for. Rules: a fall, or a process start between two samples, means that counting began
 again at zero; a series that appears while its process was already being scraped began at zero one scrape earlier
-(research: controller-runtime 1.6, counters of rare codes appear with their first event).
+(research: controller-runtime 1.6, counters of rare codes appear with their first event); the first sample of a process
+is where counting is taken up, unless the process is known to have started during the observation.
 """
 
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
 from advisor.model.raw import Series
 from advisor.model.signal import Window
 
-__all__ = ["Curve", "Gauge", "increase", "sum_gauges"]
+__all__ = ["Curve", "Gauge", "increase", "sum_gauges", "together"]
+
+_LONGEST_PAUSE = 3.0
+"""Times the usual pause between a gauge's samples; beyond it nothing is known between two of them."""
 
 
 class Curve:
@@ -63,10 +68,10 @@ class Curve:
         return self.totals[index] if index >= 0 else 0.0
 
     def increase(self, window: Window) -> float | None:
-        """What was counted in the window, or None where no sample lies in it."""
-        if bisect_right(self.times, window.end) <= bisect_right(self.times, window.start):
-            return None
-        return self.at(window.end) - self.at(window.start)
+        """What was counted in the window, or None where no sample lies in it, or only the counter's very first."""
+        first = max(0, bisect_right(self.times, window.start) - 1)
+        last = bisect_right(self.times, window.end) - 1
+        return self.totals[last] - self.totals[first] if last > first else None
 
     def time_of(self, total: float) -> float:
         """When the curve reached ``total``, linear between samples; the first time where it always was above."""
@@ -142,6 +147,46 @@ def sum_gauges(series: Iterable[Series]) -> Gauge:
             totals[time] = totals.get(time, 0.0) + value
     times = sorted(totals)
     return Gauge(times, (totals[time] for time in times))
+
+
+def together(gauges: Sequence[Gauge], function: Callable[[Iterable[float]], float] = sum) -> Gauge:
+    """One gauge of several that are sampled at times of their own, at every time that any of them has.
+
+    Each holds its value until its next sample, unless that is much later than usual; before its first and after its
+    last sample it has none, so that a process that ended does not count on.
+    """
+    if len(gauges) == 1:
+        return gauges[0]
+    longest = [_LONGEST_PAUSE * _usual_pause(gauge.times) for gauge in gauges]
+    times = sorted(set().union(*(gauge.times for gauge in gauges)))
+    return Gauge(
+        times,
+        (
+            function(
+                value
+                for gauge, pause in zip(gauges, longest, strict=True)
+                if (value := _held(gauge, time, pause)) is not None
+            )
+            for time in times
+        ),
+    )
+
+
+def _usual_pause(times: Sequence[float]) -> float:
+    """The median pause between samples; 0 with fewer than two."""
+    pauses = sorted(later - earlier for earlier, later in pairwise(times))
+    return pauses[len(pauses) // 2] if pauses else 0.0
+
+
+def _held(gauge: Gauge, time: float, longest_pause: float) -> float | None:
+    """The gauge's value at ``time``, where a sample is there or one follows in time."""
+    index = bisect_right(gauge.times, time) - 1
+    if index < 0:
+        return None
+    sampled = gauge.times[index]
+    if sampled < time and (index + 1 == len(gauge.times) or gauge.times[index + 1] - sampled > longest_pause):
+        return None
+    return gauge.values[index]
 
 
 def _any_between(times: Sequence[float], after: float, until: float) -> bool:

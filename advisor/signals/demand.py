@@ -1,9 +1,13 @@
 """Signals of what the cluster asked of the operator."""
 
-from advisor.model.raw import SeriesStore
+from array import array
+from collections.abc import Iterable
+
+from advisor.model.raw import Series, SeriesStore
 from advisor.model.signal import Quality, Signal, Unit, Window
 from advisor.model.signals import DemandSignals
-from advisor.signals.curves import Gauge, sum_gauges
+from advisor.signals.curves import Gauge, together
+from advisor.signals.instances import Instances
 from advisor.signals.making import Maker
 from advisor.signals.objecttimeline import ObjectTimeline
 
@@ -26,14 +30,16 @@ _SUSTAINED_FROM, _SUSTAINED_TO = 0.2, 0.9
 class DemandSeries:
     """Object timeline and ``kuberay_*`` counts, made once."""
 
-    def __init__(self, store: SeriesStore, timeline: ObjectTimeline) -> None:
+    def __init__(self, store: SeriesStore, timeline: ObjectTimeline, instances: Instances) -> None:
         self._origin = store.origin
         self._timeline = timeline
-        self._info = {kind: sum_gauges(store.get(name)) for kind, name in _INFO.items()}
-        self._unprovisioned = sum_gauges(
-            one for one in store.get(_PROVISIONED) if one.labels.get("condition") == "false"
-        )
-        self._has_conditions = bool(store.get(_PROVISIONED))
+
+        def counted(series: Iterable[Series]) -> Gauge:
+            """Every replica counts the same objects, so the count of one is the count."""
+            return together(instances.gauges(series), max)
+
+        self._info = {kind: counted(store.get(name)) for kind, name in _INFO.items()}
+        self._unprovisioned = counted(map(_unprovisioned, store.get(_PROVISIONED)))
 
     @property
     def has_timeline(self) -> bool:
@@ -73,16 +79,14 @@ class DemandSeries:
             if last is not None:
                 found[kind] = make.of(last, Unit.COUNT, f"number of {_INFO[kind]} series")
         if self.has_timeline:
+            from_timeline = Maker(make.window, _TIMELINE)
             for kind in self._timeline.kinds():
-                found.setdefault(
-                    kind.lower(), make.of(float(self._timeline.count(kind)), Unit.COUNT, f"{kind} objects at the end")
-                )
+                count = float(self._timeline.count(kind))
+                found.setdefault(kind.lower(), from_timeline.of(count, Unit.COUNT, f"{kind} objects at the end"))
         return found
 
     def _unready_area(self, make: Maker) -> Signal:
         mean = self._unprovisioned.mean(make.window)
-        if mean is None and self._has_conditions:
-            mean = 0.0
         return make.of(
             None if mean is None else mean * make.window.seconds,
             Unit.SECONDS,
@@ -147,6 +151,13 @@ class DemandSeries:
                 "time of RayClusters not as asked for without a Pod that was pending",
             ),
         )
+
+
+def _unprovisioned(series: Series) -> Series:
+    """A condition's series as the number of objects for which it does not hold: nothing, where it is about others."""
+    if series.labels.get("condition") == "false":
+        return series
+    return Series(series.name, series.labels, series.times, array("d", bytes(8 * len(series))))
 
 
 def _peak_rate(times: list[float]) -> float:

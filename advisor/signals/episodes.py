@@ -5,6 +5,7 @@ Start-up: from a process start until the initial list has drained (all keys ente
 than ``shortest_seconds`` is part of the quiet around it.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -47,42 +48,49 @@ def cut(
     if len(scrapes) < 2:  # noqa: PLR2004 - an interval has two ends
         return ()
     whole = Window(scrapes[0], scrapes[-1])
-    startup = _startup(controllers, whole, starts, rules)
-    begin = startup.window.end if startup is not None else whole.start
-    times = [time for time in scrapes if time >= begin]
-    episodes = [startup] if startup is not None else []
-    if len(times) > 1:
-        episodes.extend(_loads_and_quiet(controllers, times, rules))
+    episodes: list[Episode] = []
+    at = whole.start
+    for start in starts:
+        startup = _startup(controllers, scrapes, start, rules)
+        if startup is not None and startup.window.start >= at:
+            episodes.extend(_loads_and_quiet(controllers, _within(scrapes, at, startup.window.start), rules))
+            episodes.append(startup)
+            at = startup.window.end
+    episodes.extend(_loads_and_quiet(controllers, _within(scrapes, at, whole.end), rules))
     return tuple(episodes)
 
 
+def _within(scrapes: Sequence[float], start: float, end: float) -> Sequence[float]:
+    return scrapes[bisect_left(scrapes, start) : bisect_right(scrapes, end)]
+
+
 def _startup(
-    controllers: Sequence[ControllerSeries], whole: Window, starts: Sequence[float], rules: CutRules
+    controllers: Sequence[ControllerSeries], scrapes: Sequence[float], started: float, rules: CutRules
 ) -> Episode | None:
-    """The start-up at the front of the recording, where one is in it."""
-    started = [start for start in starts if whole.start - rules.startup_seconds <= start < whole.end]
-    if not started:
+    """The start-up that a process start led to, from the last scrape before it; None where it is in no sample."""
+    if not scrapes[0] - rules.startup_seconds <= started < scrapes[-1]:
         return None
-    reach = Window(whole.start, max(whole.start, started[0]) + rules.startup_seconds)
+    begin = scrapes[max(0, bisect_right(scrapes, started) - 1)]
+    reach = Window(max(begin, started), max(begin, started) + rules.startup_seconds)
     drained = []
     for controller in controllers:
-        initial = controller.depths.get(_INITIAL_LIST) if controller.numbered_priorities else None
-        if initial is None:
+        initial = controller.depths.get(_INITIAL_LIST)
+        if initial is None or (initial.peak(reach) or 0.0) < rules.startup_keys:
             continue
-        times, values = initial.slice(whole)
-        if not any(v >= rules.startup_keys and t in reach for t, v in zip(times, values, strict=True)):
-            continue
-        peak = max(range(len(values)), key=values.__getitem__)
-        drained.append(next((times[i] for i in range(peak, len(values)) if values[i] <= 0), whole.end))
+        times, values = initial.slice(Window(reach.start, scrapes[-1]))
+        entered = max(range(len(initial.slice(reach)[1])), key=values.__getitem__)
+        drained.append(next((times[i] for i in range(entered, len(values)) if values[i] <= 0), scrapes[-1]))
     if not drained:
         return None
     reason = "the process had just started: every key entered at once at priority -100, until that list was drained"
-    return Episode(EpisodeKind.STARTUP, Window(whole.start, max(drained)), reason)
+    return Episode(EpisodeKind.STARTUP, Window(begin, max(drained)), reason)
 
 
 def _loads_and_quiet(
     controllers: Sequence[ControllerSeries], times: Sequence[float], rules: CutRules
 ) -> Iterator[Episode]:
+    if len(times) < 2:  # noqa: PLR2004 - an interval has two ends
+        return
     interval_seconds = (times[-1] - times[0]) / (len(times) - 1)
     loads = _merged(_active_intervals(controllers, times, rules), max(rules.merge_seconds, 1.5 * interval_seconds))
     at = times[0]

@@ -4,6 +4,7 @@ A quantile of a bucketed histogram is never better known than the bucket it fall
 (research: controller-runtime 4.1).
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -38,10 +39,12 @@ class Histogram:
     def read(
         cls, buckets: Iterable[Series], sums: Iterable[Series], counts: Iterable[Series], instances: Instances
     ) -> "Histogram":
-        """From the three families of series; bounds are compared as numbers, ``+Inf`` included."""
+        """From the three families of series; a bucket whose bound is no number is left out."""
         by_bound: dict[float, list[Curve]] = {}
         for series in buckets:
-            by_bound.setdefault(float(series.labels["le"]), []).append(instances.curve(series))
+            bound = _bound(series)
+            if bound is not None:
+                by_bound.setdefault(bound, []).append(instances.curve(series))
         return cls(by_bound, [instances.curve(one) for one in sums], [instances.curve(one) for one in counts])
 
     def sum(self, window: Window) -> float | None:
@@ -53,9 +56,14 @@ class Histogram:
         return increase(self._count, window)
 
     def share_above(self, bound: float, window: Window) -> float | None:
-        """Share of observations above a bucket bound; None without observations or without that bucket."""
+        """Share of observations above a bucket bound; None without observations or without that bucket.
+
+        Bounds are compared as numbers, to a few digits: some print as ``9.999999999999999e-06``.
+        """
         count = self.count(window)
-        below = increase(self._buckets.get(bound, ()), window)
+        below = increase(
+            (curve for one, curves in self._buckets.items() if math.isclose(one, bound) for curve in curves), window
+        )
         if not count or below is None:
             return None
         return max(0.0, 1.0 - below / count)
@@ -74,3 +82,12 @@ class Histogram:
                 return Quantile(low + (bound - low) * (wanted - below) / (total - below), low, bound)
             low, below = bound, total
         return None
+
+
+def _bound(series: Series) -> float | None:
+    """A bucket's upper bound; None where it has none that is a number."""
+    try:
+        bound = float(series.labels.get("le", ""))
+    except ValueError:
+        return None
+    return None if math.isnan(bound) else bound

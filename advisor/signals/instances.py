@@ -4,18 +4,23 @@ Only the leader reconciles: a standby has no controller series, and after a chan
 under another instance (research: controller-runtime 3.6).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from advisor.model.raw import Series, SeriesStore
 from advisor.model.signal import Window
-from advisor.signals.curves import Curve, Gauge
+from advisor.signals.curves import Curve, Gauge, sum_gauges, together
 
 __all__ = ["Instances", "instance_of"]
 
 _LEADER = "leader_election_master_status"
 _START = "process_start_time_seconds"
 _FOREIGN_PREFIXES = ("container_", "kube_")
+
+
+def _is_foreign(name: str) -> bool:
+    """Whether a series is scraped from something else than the operator: the kubelet or kube-state-metrics."""
+    return name.startswith(_FOREIGN_PREFIXES)
 
 
 def instance_of(labels: Mapping[str, str]) -> str:
@@ -26,6 +31,8 @@ def instance_of(labels: Mapping[str, str]) -> str:
 @dataclass(slots=True)
 class _Instance:
     scrapes: list[float] = field(default_factory=list)
+    counts_from: list[float] = field(default_factory=list)
+    """Scrapes, and before them the process start where it lies in the observation: nothing was counted before it."""
     restarts: list[float] = field(default_factory=list)
     starts: list[float] = field(default_factory=list)
 
@@ -36,14 +43,16 @@ class Instances:
     def __init__(self, store: SeriesStore) -> None:
         times: dict[str, set[float]] = {}
         for series in store:
-            if series.name != "up" and not series.name.startswith(_FOREIGN_PREFIXES):
+            if series.name != "up" and not _is_foreign(series.name):
                 times.setdefault(instance_of(series.labels), set()).update(series.times)
         self._by_name = {name: _Instance(scrapes=sorted(found)) for name, found in times.items()}
         for series in store.get(_START):
             self._note_starts(series)
-        self._leadership = [
-            (instance_of(series.labels), Gauge(series.times, series.values)) for series in store.get(_LEADER)
-        ]
+        begin = min((one.scrapes[0] for one in self._by_name.values() if one.scrapes), default=0.0)
+        for one in self._by_name.values():
+            born = one.starts[:1] if one.starts and begin <= one.starts[0] < one.scrapes[0] else []
+            one.counts_from = [*born, *one.scrapes]
+        self._leadership = self.gauge(store.get(_LEADER))
 
     def _note_starts(self, series: Series) -> None:
         instance = self._by_name[instance_of(series.labels)]
@@ -56,9 +65,22 @@ class Instances:
             previous = value
 
     def curve(self, series: Series) -> Curve:
-        """The curve of a counter, knowing its process."""
+        """The curve of a counter, knowing its process; one that others expose about it is on its own."""
+        if _is_foreign(series.name):
+            return Curve(series)
         instance = self._by_name.get(instance_of(series.labels), _Instance())
-        return Curve(series, scrapes=instance.scrapes, restarts=instance.restarts)
+        return Curve(series, scrapes=instance.counts_from, restarts=instance.restarts)
+
+    def gauge(self, series: Iterable[Series]) -> Gauge:
+        """The sum of a gauge's series, each process scraped at times of its own."""
+        return together(self.gauges(series))
+
+    def gauges(self, series: Iterable[Series]) -> list[Gauge]:
+        """A gauge for each process that has any of the series, summed over the process's series."""
+        by_process: dict[str, list[Series]] = {}
+        for one in series:
+            by_process.setdefault(instance_of(one.labels), []).append(one)
+        return [sum_gauges(group) for group in by_process.values()]
 
     def scrape_times(self) -> list[float]:
         """Times of all scrapes, of any instance, in order."""
@@ -74,5 +96,5 @@ class Instances:
 
     def leader(self, window: Window) -> float | None:
         """Share of the scraped time for which a scraped instance led; None where no instance tells."""
-        means = [mean for _, gauge in self._leadership if (mean := gauge.mean(window)) is not None]
-        return min(1.0, sum(means)) if means else None
+        mean = self._leadership.mean(window)
+        return None if mean is None else min(1.0, mean)

@@ -7,12 +7,13 @@ line comes before the final write, so spans are lower bounds; the verbose marker
 import re
 from array import array
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from advisor.knowledge.logs import is_control_flow_error
 from advisor.model.raw import LogRecord, Subject
 from advisor.model.signal import Quality, Window
 
-__all__ = ["Key", "KeyTotals", "LogDigest"]
+__all__ = ["Failure", "Key", "KeyTotals", "LogDigest"]
 
 _REFUSED_DETAIL = re.compile(r'"[^"]*"|\S*-[a-z0-9]{5}\b')
 
@@ -24,6 +25,15 @@ class Key:
     controller: str
     namespace: str
     name: str
+
+
+class Failure(NamedTuple):
+    """One failed reconcile; ``control_flow`` where KubeRay returned the error on purpose."""
+
+    time: float
+    controller: str
+    control_flow: bool
+    text: str
 
 
 @dataclass(slots=True)
@@ -66,10 +76,12 @@ class LogDigest:
         self._spans = _Spans()
         self._keys: list[Key] = []
         self._index: dict[Key, int] = {}
-        self._open: dict[int, tuple[str, int]] = {}
+        self._open: dict[tuple[str, str, str], tuple[str, int]] = {}
+        self._plain: LogRecord | None = None
         self.throttles: list[tuple[float, float, str]] = []
         self._unmet: dict[int, set[str]] = {}
-        self.failures: list[tuple[float, bool, str]] = []
+        self.failures: list[Failure] = []
+        self._begin = float("inf")
         self.leader_losses: list[float] = []
         self.exact = False
         self.records = 0
@@ -77,26 +89,36 @@ class LogDigest:
     def add(self, record: LogRecord) -> None:
         """Take in one record; records come in the order of the log."""
         self.records += 1
-        if record.subject is Subject.THROTTLED:
-            self.throttles.append((record.time, record.delay_seconds or 0.0, record.detail))
-        elif record.subject is Subject.LEADER_LOST:
-            self.leader_losses.append(record.time)
-        if not record.name:
+        # A source may give one record many times in a row, for lines that differ in nothing that matters.
+        if record is self._plain:
             return
-        key = Key(record.controller, record.namespace, record.name)
-        row = self._row(key, record)
-        self._spans.end[row] = max(self._spans.end[row], record.time)
-        self._count(row, record)
+        subject, time = record.subject, record.time
+        if self.records == 1:
+            self._begin = time
+        if record.name:
+            row = self._row(record)
+            if time > self._spans.end[row]:  # noqa: PLR1730 - max() would cost more than all else here
+                self._spans.end[row] = time
+            if subject is Subject.LINE:
+                self._plain = record
+                return
+            self._count(row, record)
+        if subject is Subject.THROTTLED:
+            self.throttles.append((time, record.delay_seconds or 0.0, record.detail))
+        elif subject is Subject.LEADER_LOST:
+            self.leader_losses.append(time)
 
-    def _row(self, key: Key, record: LogRecord) -> int:
-        number = self._index.get(key)
-        if number is None:
-            number = self._index[key] = len(self._keys)
-            self._keys.append(key)
-        open_id, row = self._open.get(number, ("", -1))
+    def _row(self, record: LogRecord) -> int:
+        """The row of the record's reconcile, a new one where its key was last in another reconcile."""
+        name = (record.controller, record.namespace, record.name)
+        open_id, row = self._open.get(name, ("", -1))
         if row < 0 or open_id != record.reconcile_id:
+            key = Key(*name)
+            number = self._index.setdefault(key, len(self._keys))
+            if number == len(self._keys):
+                self._keys.append(key)
             row = self._spans.open(number, record.time)
-            self._open[number] = (record.reconcile_id, row)
+            self._open[name] = (record.reconcile_id, row)
         return row
 
     def _count(self, row: int, record: LogRecord) -> None:
@@ -105,14 +127,27 @@ class LogDigest:
                 self._spans.pods[row] += 1
             case Subject.ERROR:
                 self._spans.errors[row] = 1
-                self.failures.append((record.time, is_control_flow_error(record.detail), record.detail))
+                on_purpose = is_control_flow_error(record.detail)
+                self.failures.append(Failure(record.time, record.controller, on_purpose, record.detail))
             case Subject.CONFLICT:
                 self._spans.errors[row] = self._spans.conflicts[row] = 1
-                self.failures.append((record.time, False, record.detail))
+                self.failures.append(Failure(record.time, record.controller, control_flow=False, text=record.detail))
             case Subject.EXPECTATION:
                 self._unmet.setdefault(row, set()).add(record.detail)
             case Subject.START:
                 self.exact = self.exact or record.exact
+
+    def reaches(self, window: Window) -> bool:
+        """Whether the log had begun when the window ended; a quiet operator writes nothing, so its end says nothing."""
+        return self._begin <= window.end
+
+    def control_flow_errors(self, window: Window, controller: str | None = None) -> int:
+        """Failures on purpose in the window, of one controller or of all."""
+        return sum(
+            1
+            for one in self.failures
+            if one.control_flow and one.time in window and controller in (None, one.controller)
+        )
 
     @property
     def quality(self) -> Quality:
@@ -164,8 +199,8 @@ class LogDigest:
     def commonest_error(self, window: Window) -> str:
         """The error text that occurs most in the window, without the names in it; "" without errors."""
         counts: dict[str, int] = {}
-        for time, _, text in self.failures:
-            if time in window:
-                shape = _REFUSED_DETAIL.sub("…", text)[:200]
+        for failure in self.failures:
+            if failure.time in window:
+                shape = " ".join(_REFUSED_DETAIL.sub("…", failure.text).split())[:200]
                 counts[shape] = counts.get(shape, 0) + 1
         return max(counts, key=lambda shape: (counts[shape], shape)) if counts else ""

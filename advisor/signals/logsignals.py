@@ -12,6 +12,7 @@ __all__ = ["key_loads", "log_signals", "namespace_loads"]
 
 _ORIGIN = "operator log"
 _NO_LOG = "no operator log in the input"
+_LATER = "the operator log begins after this window"
 _URL_KIND = re.compile(r"/(?:api/v1|apis/[^/]+/[^/]+)/(?:namespaces/[^/]+/)?([a-z]+)")
 
 
@@ -62,13 +63,13 @@ def namespace_loads(totals: dict[Key, KeyTotals]) -> tuple[NamespaceLoad, ...]:
 def log_signals(digest: LogDigest, window: Window) -> LogSignals:
     """Signals of one window from the condensed log; all missing where there is no log."""
     make = Maker(window, _ORIGIN)
-    known = digest.records > 0
+    known = digest.reaches(window)
+    unknown = _LATER if digest.records else _NO_LOG
 
     def count(value: float, text: str, quality: Quality = Quality.EXACT) -> Signal:
-        return make.of(value if known else None, Unit.COUNT, text, quality=quality, reason=_NO_LOG)
+        return make.of(value if known else None, Unit.COUNT, text, quality=quality, reason=unknown)
 
     throttles = [(delay, detail) for time, delay, detail in digest.throttles if time in window]
-    failures = [control_flow for time, control_flow, _ in digest.failures if time in window]
     blocked = digest.unmet_groups(window)
     return LogSignals(
         throttle_lines=count(float(len(throttles)), "client-side throttling lines", Quality.LOWER_BOUND),
@@ -77,7 +78,7 @@ def log_signals(digest: LogDigest, window: Window) -> LogSignals:
             Unit.SECONDS,
             "longest client-side throttling wait in the log",
             quality=Quality.LOWER_BOUND,
-            reason="no throttling line; waits under 1 s are not logged" if known else _NO_LOG,
+            reason="no throttling line; waits under 1 s are not logged" if known else unknown,
         ),
         throttled_kind=_throttled_kind([detail for _, detail in throttles]),
         blocked_groups=count(
@@ -89,9 +90,9 @@ def log_signals(digest: LogDigest, window: Window) -> LogSignals:
             Unit.SECONDS,
             "longest time in the window for which a group's scale expectation stayed unmet",
             quality=Quality.ESTIMATED,
-            reason="no group was skipped" if known else _NO_LOG,
+            reason="no group was skipped" if known else unknown,
         ),
-        control_flow_errors=count(float(sum(failures)), "reconcile errors that are control flow"),
+        control_flow_errors=count(float(digest.control_flow_errors(window)), "reconcile errors that are control flow"),
         conflicts=count(
             float(sum(one.conflicts for one in digest.totals(window).values())), "reconciles that ended in a conflict"
         ),

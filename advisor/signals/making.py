@@ -39,8 +39,8 @@ class Maker:
         return measured(value, unit, origin=origin, window=self.window, quality=quality, low=low, high=high)
 
     def rate(self, amount: float | None, text: str, *, reason: str = "") -> Signal:
-        """``amount`` in the window as a rate per second."""
-        value = None if amount is None else amount / self.window.seconds
+        """``amount`` in the window as a rate per second; missing where the window has no length."""
+        value = None if amount is None or not self.window.seconds else amount / self.window.seconds
         return self.of(value, Unit.PER_SECOND, text, reason=reason)
 
     def ratio(self, part: float | None, whole: float | None, text: str, *, reason: str = "") -> Signal:

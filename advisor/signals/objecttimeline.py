@@ -7,8 +7,6 @@ from advisor.model.signal import Window
 
 __all__ = ["ClusterHistory", "ObjectTimeline"]
 
-_READY_STATES = frozenset({"ready", "suspended"})
-
 
 @dataclass(slots=True)
 class ClusterHistory:
@@ -32,13 +30,19 @@ class _PodHistory:
     ready_at: float | None = None
     deleted: float | None = None
 
+    def pending_until(self, end: float) -> float:
+        """When it stopped being a Pod that is not ready: ready or gone, else ``end``."""
+        return next((time for time in (self.ready_at, self.deleted) if time is not None), end)
+
 
 class ObjectTimeline:
     """Feed it changes with :meth:`add`, then ask for windows."""
 
     def __init__(self) -> None:
         self._clusters: dict[tuple[str, str], ClusterHistory] = {}
+        self._every_cluster: list[tuple[tuple[str, str], ClusterHistory]] = []
         self._pods: dict[tuple[str, str], _PodHistory] = {}
+        self._every_pod: list[_PodHistory] = []
         self._others: dict[str, set[tuple[str, str]]] = {}
         self._last = 0.0
         self.changes = 0
@@ -61,6 +65,7 @@ class ObjectTimeline:
         cluster = self._clusters.get(name)
         if cluster is None or (change.event == "ADDED" and cluster.deleted is not None):
             cluster = self._clusters[name] = ClusterHistory()
+            self._every_cluster.append((name, cluster))
         if change.event == "ADDED":
             cluster.created = change.t
         if change.event == "DELETED":
@@ -83,11 +88,12 @@ class ObjectTimeline:
 
     def _add_pod(self, name: tuple[str, str], change: ObjectChange) -> None:
         pod = self._pods.get(name)
-        if pod is None:
+        if pod is None or (change.event == "ADDED" and pod.deleted is not None):
             created = change.t if change.event == "ADDED" else None
             pod = self._pods[name] = _PodHistory(
                 change.cluster or "", change.namespace, change.node_type, created, change.t
             )
+            self._every_pod.append(pod)
         if change.ready and pod.ready_at is None:
             pod.ready_at = change.t
         if change.event == "DELETED":
@@ -112,20 +118,20 @@ class ObjectTimeline:
 
     def created(self, window: Window) -> int:
         """RayClusters created in the window."""
-        return sum(1 for one in self._clusters.values() if one.created is not None and one.created in window)
+        return sum(1 for _, one in self._every_cluster if one.created is not None and one.created in window)
 
     def ready_seconds(self, window: Window) -> list[float]:
         """Seconds from creation to ready, of each RayCluster that became ready for the first time in the window."""
         return sorted(
             one.first_ready - one.created
-            for one in self._clusters.values()
+            for _, one in self._every_cluster
             if one.created is not None and one.first_ready is not None and one.first_ready in window
         )
 
     def unready_spans(self, window: Window) -> list[tuple[tuple[str, str], float, float]]:
         """Name, start and end of each stretch in the window for which a RayCluster was not as asked for."""
         spans = []
-        for name, cluster in self._clusters.items():
+        for name, cluster in self._every_cluster:
             open_span = () if cluster.unready_since is None else ((cluster.unready_since, window.end),)
             for start, end in (*cluster.unready, *open_span):
                 if window.overlap(start, end) > 0.0:
@@ -144,14 +150,14 @@ class ObjectTimeline:
     def pods_created(self, window: Window) -> dict[tuple[str, str], list[float]]:
         """Creation times in the window of the Pods of each RayCluster, by namespace and cluster."""
         result: dict[tuple[str, str], list[float]] = {}
-        for pod in self._pods.values():
+        for pod in self._every_pod:
             if pod.created is not None and pod.created in window:
                 result.setdefault((pod.namespace, pod.cluster), []).append(pod.created)
         return result
 
     def pending_pod_seconds(self, window: Window) -> float:
         """Seconds in the window for which Pods existed and were not ready, summed over Pods."""
-        return sum(window.overlap(pod.seen, pod.ready_at or pod.deleted or window.end) for pod in self._pods.values())
+        return sum(window.overlap(pod.seen, pod.pending_until(window.end)) for pod in self._every_pod)
 
     def waiting_for_pods(self, window: Window) -> dict[tuple[str, str], float]:
         """Seconds for which an unready RayCluster had a Pod that was not ready, by cluster.
@@ -159,8 +165,8 @@ class ObjectTimeline:
         While a Pod is pending the cluster waits for the scheduler, an image or a node, not for the operator.
         """
         pending: dict[tuple[str, str], list[tuple[float, float]]] = {}
-        for pod in self._pods.values():
-            end = pod.ready_at or pod.deleted or window.end
+        for pod in self._every_pod:
+            end = pod.pending_until(window.end)
             if window.overlap(pod.seen, end) > 0.0:
                 pending.setdefault((pod.namespace, pod.cluster), []).append((pod.seen, end))
         waiting: dict[tuple[str, str], float] = {}
@@ -173,12 +179,10 @@ class ObjectTimeline:
 
 
 def _as_asked_for(change: ObjectChange) -> bool:
-    """Whether the status says ready, of the wanted size, about the newest spec."""
-    return (
-        change.state in _READY_STATES
-        and (change.ready_workers or 0) >= (change.desired or 0)
-        and (change.observed is None or change.generation is None or change.observed >= change.generation)
-    )
+    """Whether the status says ready and of the wanted size, or suspended, about the newest spec."""
+    settled = change.state == "ready" and (change.ready_workers or 0) >= (change.desired or 0)
+    current = change.observed is None or change.generation is None or change.observed >= change.generation
+    return current and (settled or change.state == "suspended")
 
 
 def _covered(window: Window, spans: list[tuple[float, float]]) -> float:

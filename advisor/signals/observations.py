@@ -11,7 +11,7 @@ from advisor.model.signal import Window
 from advisor.model.signals import Episode, OperatorSignals
 from advisor.signals.budget import inferred_write_seconds, time_budget
 from advisor.signals.client import ClientSeries
-from advisor.signals.controllers import ControllerSeries, KeyShare, controller_series
+from advisor.signals.controllers import ControllerSeries, LogShare, controller_series
 from advisor.signals.demand import DemandSeries
 from advisor.signals.episodes import CutRules, cut
 from advisor.signals.instances import Instances
@@ -46,7 +46,7 @@ class Observations:
         self._controllers = controller_series(store, self._instances)
         self._client = ClientSeries(store, self._instances)
         self._process = ProcessSeries(store, self._instances)
-        self._demand = DemandSeries(store, timeline)
+        self._demand = DemandSeries(store, timeline, self._instances)
         self._scrapes = self._instances.scrape_times()
 
     @property
@@ -74,7 +74,7 @@ class Observations:
         workers = [
             value
             for one in self._controllers
-            if one.name not in FIXED_WORKERS and (value := one.workers.last(window)) is not None
+            if one.name not in FIXED_WORKERS and (value := one.concurrency(window)) is not None
         ]
         return resolve_settings(
             self._setup,
@@ -87,7 +87,7 @@ class Observations:
         """All signals of one window."""
         settings = self.settings(window)
         totals = self._digest.totals(window)
-        controllers = tuple(one.signals(window, _key_share(one.name, totals)) for one in self._controllers)
+        controllers = tuple(one.signals(window, self._log_share(one.name, totals, window)) for one in self._controllers)
         client = self._client.signals(window, limiter_off=settings.limiter_off)
         process = self._process.signals(window, settings.cpu_limit_cores, settings.memory_limit_bytes)
         inferred = inferred_write_seconds(controllers, client, process, window, EXTERNAL_CALLERS)
@@ -106,18 +106,20 @@ class Observations:
             absent_series=tuple(name for name in CORE_SERIES if name not in self._store.names()),
         )
 
+    def _log_share(self, controller: str, totals: dict[Key, KeyTotals], window: Window) -> LogShare:
+        """What the log adds to one controller's signals."""
+        spans = [one.busy_seconds for key, one in totals.items() if key.controller == controller]
+        busy = sum(spans)
+        known = self._digest.reaches(window)
+        return LogShare(
+            hottest_share=max(spans) / busy if busy > 0.0 else None,
+            keys=len(spans) or None,
+            control_flow_errors=self._digest.control_flow_errors(window, controller) if known else None,
+        )
+
     def _queue(self) -> str:
         if any(one.numbered_priorities for one in self._controllers):
             return "priority"
         if any(one.depths for one in self._controllers):
             return "classic"
         return "unknown"
-
-
-def _key_share(controller: str, totals: dict[Key, KeyTotals]) -> KeyShare:
-    """Share of the hottest key in the busy time that the log shows for one controller."""
-    spans = [one.busy_seconds for key, one in totals.items() if key.controller == controller]
-    busy = sum(spans)
-    if not spans or busy <= 0.0:
-        return KeyShare(None, len(spans) or None)
-    return KeyShare(max(spans) / busy, len(spans))

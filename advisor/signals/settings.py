@@ -4,6 +4,8 @@ Effective QPS and Burst are in no metric. A concurrency argument may not have ta
 (research: kuberay 1.1, 1.3, 1.6).
 """
 
+import math
+
 from advisor.knowledge.defaults import ZERO_BURST_MEANS, ZERO_QPS_MEANS
 from advisor.knowledge.versions import KubeRayVersion, lookup
 from advisor.model.raw import Setup
@@ -30,9 +32,10 @@ def argument(args: tuple[str, ...], name: str) -> str | None:
 
 def _number(text: str | None) -> float | None:
     try:
-        return None if text is None else float(text)
+        value = math.nan if text is None else float(text)
     except ValueError:
         return None
+    return value if math.isfinite(value) else None
 
 
 def _client_setting(name: str, setup: Setup, version: KubeRayVersion | None) -> Setting:

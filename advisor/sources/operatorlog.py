@@ -1,49 +1,92 @@
-"""Lines of the operator's JSON log as records (research: kuberay 3).
+"""Lines of the operator's log as records (research: kuberay 3).
 
-Most lines of a busy operator matter only for their time, key and reconcile, which stand in a fixed order at their
-front; those are taken by one pattern. The rest is decoded, keeping the first of duplicate keys, since some lines
-repeat the key field with another object.
+A busy operator writes most lines many times a reconcile, and they matter only for their time, key and reconcile, which
+stand in a fixed order at their front. So a line that begins like the one before gives that one's record again; other
+fronts are taken apart by one pattern; only what is left, and what matters for its later fields, is decoded.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from advisor.knowledge.logs import CONFLICT_TEXT, LOGGER_TO_CONTROLLER
+from advisor.knowledge.logs import (
+    ERROR_MESSAGE,
+    EXPECTATION_FIELD,
+    GROUP_EXPECTATION_TEXT,
+    HEAD_EXPECTATION_TEXT,
+    LEADER_LOST_TEXT,
+    LEASE_ACQUIRED_MESSAGE,
+    LEASE_RENEW_FAILED_TEXT,
+    LOGGER_TO_CONTROLLER,
+    POD_CREATED_MESSAGES,
+    RECONCILE_ID_FIELD,
+    REQUEUE_MESSAGE,
+    REQUEUE_SECONDS_FIELD,
+    THROTTLE_MESSAGES,
+    VERBOSE_END_PREFIXES,
+    VERBOSE_LEVEL,
+    VERBOSE_START_MESSAGE,
+    is_conflict,
+)
 from advisor.model.raw import LogRecord, Subject
+from advisor.sources.logtime import LogClock, seconds_of
 
 __all__ = ["LogParser"]
 
 _FRONT = re.compile(
-    rb'\{"level":"(?P<level>[^"]*)","ts":"(?P<ts>[^"]*)","logger":"(?P<logger>[^"]*)","msg":"(?P<msg>[^"\\]*)",'
-    rb'"(?P<field>\w+)":\{"name":"(?P<name>[^"\\]*)","namespace":"(?P<namespace>[^"\\]*)"\},'
-    rb'"reconcileID":"(?P<id>[^"\\]*)"'
+    rb'\{"level":"(?P<level>[^"\\]*)","ts":"(?P<ts>[^"\\]*)","logger":"(?P<logger>[^"\\]*)","msg":"(?P<msg>[^"\\]*)",'
+    rb'(?P<owner>"\w+":\{[^{}]*\},"' + RECONCILE_ID_FIELD.encode() + rb'":"[^"\\]*")'
 )
-_OLD_THROTTLE = re.compile(r"Waited for ([0-9.]+)(ms|s|m)\S* due to client-side throttling.*request: (\w+:\S+)")
-_OLD_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_KLOG = re.compile(r"[IWEF](\d{4}) (\d\d:\d\d:\d\d\.\d+) +\d+ [^\]\s]+\] (.*)", re.DOTALL)
+"""A line in klog's own format, in which client-go wrote before KubeRay 1.3."""
 
-_PLAIN_SUBJECTS = {
-    b"Created worker Pod for RayCluster": Subject.POD_CREATED,
-    b"Created head Pod for RayCluster": Subject.POD_CREATED,
-    b"Randomly deleting Pod": Subject.POD_DELETED,
-    b"Deleted worker Pod for RayCluster": Subject.POD_DELETED,
-    b"Unconditional requeue after": Subject.END,
+_EXPECTATION = f'"{EXPECTATION_FIELD}":'.encode()
+_EXPECTATION_LETTER = EXPECTATION_FIELD[:1].encode()
+_EXPECTATION_GROUP_FIELD = "worker group"
+_HEAD_GROUP = "head"
+_VERBOSE = f"Level({-VERBOSE_LEVEL})".encode()
+_POD_DELETED_MESSAGES = ("Randomly deleting Pod", "Deleted worker Pod for RayCluster")
+_THROTTLES = tuple((each, re.compile(each.pattern)) for each in THROTTLE_MESSAGES)
+_THROTTLE_PREFIXES = tuple(each.prefix for each in THROTTLE_MESSAGES)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_REMEMBERED = 4096
+"""Of owners and messages; a log has few at a time."""
+
+
+class _Owner(NamedTuple):
+    """Whose reconcile a line belongs to."""
+
+    controller: str = ""
+    namespace: str = ""
+    name: str = ""
+    reconcile_id: str = ""
+
+
+class _Meaning(NamedTuple):
+    """What a line reports."""
+
+    subject: Subject = Subject.LINE
+    delay_seconds: float | None = None
+    detail: str = ""
+    exact: bool = False
+
+
+_PLAIN = _Meaning()
+_MEANINGS = {
+    **dict.fromkeys(POD_CREATED_MESSAGES, _Meaning(Subject.POD_CREATED)),
+    **dict.fromkeys(_POD_DELETED_MESSAGES, _Meaning(Subject.POD_DELETED)),
 }
-_LEADER_SUBJECTS = {
-    "Successfully acquired lease": Subject.LEADER_ACQUIRED,
-    "successfully acquired lease": Subject.LEADER_ACQUIRED,
-    "Failed to renew lease": Subject.LEADER_LOST,
-    "failed to renew lease": Subject.LEADER_LOST,
-}
-_DECODED_MESSAGES = (b"Reconciler error", b"Waited", b"Unconditional requeue after")
-_VERBOSE_LEVEL = b"Level(-5)"
-_VERBOSE_ENDS = (b"Reconcile done", b"Reconcile successful")
+# Old releases write these in lower case with the lease's name behind.
+_LEASE_MEANINGS = (
+    (LEASE_ACQUIRED_MESSAGE.lower(), _Meaning(Subject.LEADER_ACQUIRED)),
+    (LEASE_RENEW_FAILED_TEXT.lower(), _Meaning(Subject.LEADER_LOST)),
+)
 
 
 def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON that keeps the first of duplicate keys."""
+    """An object of JSON that keeps the first of duplicate keys: some lines repeat the key with another object."""
     result: dict[str, Any] = {}
     for key, value in pairs:
         result.setdefault(key, value)
@@ -53,118 +96,205 @@ def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_first_wins)
 
 
+def _decoded(line: bytes) -> dict[str, Any]:
+    """The object that a line, which begins with a brace, holds."""
+    fields: dict[str, Any] = _DECODER.decode(line.decode("utf-8", "replace"))
+    return fields
+
+
+def _text(value: object) -> str:
+    """The value where it is a text that can be written again, which half a surrogate pair cannot."""
+    return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else ""
+
+
+def _owner(logger: object, fields: dict[str, Any]) -> _Owner:
+    spec = LOGGER_TO_CONTROLLER.get(_text(logger))
+    if spec is None:
+        return _Owner()
+    key = fields.get(spec.key_field)
+    named = key if isinstance(key, dict) else {}
+    return _Owner(
+        spec.controller,
+        _text(named.get("namespace")),
+        _text(named.get("name")),
+        _text(fields.get(RECONCILE_ID_FIELD)),
+    )
+
+
+@lru_cache(_REMEMBERED)
+def _front_owner(logger: bytes, members: bytes) -> _Owner:
+    """The owner by the key and the reconcile as they stand at the front of a line."""
+    return _owner(logger.decode("utf-8", "replace"), _decoded(b"{" + members + b"}"))
+
+
+@lru_cache(_REMEMBERED)
+def _meaning_by_message(level: bytes, message: bytes) -> _Meaning | None:
+    """What a line reports by level and message alone; None where its later fields tell."""
+    text = message.decode("utf-8", "replace")
+    if level == _VERBOSE:
+        return _verbose_meaning(text)
+    if text in (ERROR_MESSAGE, REQUEUE_MESSAGE) or text.startswith(_THROTTLE_PREFIXES):
+        return None
+    lowered = text.lower()
+    lease = (meaning for start, meaning in _LEASE_MEANINGS if lowered.startswith(start))
+    return _MEANINGS.get(text) or next(lease, _PLAIN)
+
+
+def _verbose_meaning(message: str) -> _Meaning:
+    """The exact start and end of every reconcile."""
+    if message == VERBOSE_START_MESSAGE:
+        return _Meaning(Subject.START, exact=True)
+    return _Meaning(Subject.END, exact=True) if message.startswith(VERBOSE_END_PREFIXES) else _PLAIN
+
+
+def _meaning_by_fields(message: str, fields: dict[str, Any]) -> _Meaning:
+    """What a line reports by its later fields."""
+    error = _text(fields.get("error"))
+    if message == ERROR_MESSAGE:
+        return _Meaning(Subject.CONFLICT if is_conflict(error) else Subject.ERROR, detail=error)
+    if message == REQUEUE_MESSAGE:
+        return _Meaning(Subject.END, seconds_of(fields.get(REQUEUE_SECONDS_FIELD)))
+    if message.startswith(_THROTTLE_PREFIXES):
+        return _throttle(message, fields)
+    if error == LEADER_LOST_TEXT:
+        return _Meaning(Subject.LEADER_LOST)
+    return _expectation(_text(fields.get(EXPECTATION_FIELD)), fields)
+
+
+def _has_expectation(line: bytes) -> bool:
+    # One letter that few lines hold is found several times faster than the field.
+    return _EXPECTATION_LETTER in line and _EXPECTATION in line
+
+
+def _expectation(expectation: str, fields: dict[str, Any]) -> _Meaning:
+    """A group, or the head, that is left as it is until earlier changes of it are seen."""
+    if expectation.startswith(HEAD_EXPECTATION_TEXT):
+        return _Meaning(Subject.EXPECTATION, detail=_HEAD_GROUP)
+    if expectation.startswith(GROUP_EXPECTATION_TEXT):
+        return _Meaning(Subject.EXPECTATION, detail=_text(fields.get(_EXPECTATION_GROUP_FIELD)))
+    return _PLAIN
+
+
+def _throttle(message: str, fields: dict[str, Any]) -> _Meaning:
+    """A wait in the client's limiter, its parts in the text or in fields; without a delay the line says nothing."""
+    for each, pattern in _THROTTLES:
+        if not message.startswith(each.prefix):
+            continue
+        if each.fields:
+            delay, verb, url = (fields.get(each.fields[index]) for index in (0, 2, 3))
+        else:
+            match = pattern.match(message)
+            delay, verb, url = match.group("delay", "verb", "url") if match else (None, "", "")
+        seconds = seconds_of(delay)
+        if seconds is not None:
+            return _Meaning(Subject.THROTTLED, seconds, f"{_text(verb)} {_text(url)}")
+    return _PLAIN
+
+
 class LogParser:
     """Turns lines into records. ``lines`` and ``unreadable`` count what went through."""
 
     def __init__(self) -> None:
         self.lines = 0
         self.unreadable = 0
-        self._second_text = ""
-        self._second = 0.0
+        self._clock = LogClock()
+        self._before = b""
+        self._after = b""
+        self._repeated: LogRecord | None = None
+        self._plain_messages: set[bytes] = set()
 
     def records(self, lines: Iterable[bytes]) -> Iterator[LogRecord]:
-        """Records of all lines that are JSON and have a time; the others are counted as unreadable."""
+        """Records of all lines that are JSON, or a client's plain text, and have a time.
+
+        The others are counted as unreadable.
+        """
+        before, after, repeated, plain = self._before, self._after, self._repeated, self._plain_messages
         for line in lines:
             if not line:
                 continue
             self.lines += 1
+            if repeated is not None and line.startswith(before):
+                end = line.find(b'"', len(before))
+                if line.startswith(after, end) and line[len(before) : end] in plain and not _has_expectation(line):
+                    yield repeated
+                    continue
             try:
                 record = self._record(line)
-            except (ValueError, TypeError, KeyError, AttributeError):
+            except (ValueError, OverflowError, RecursionError):
                 self.unreadable += 1
                 continue
+            before, after, repeated = self._before, self._after, self._repeated
             if record is not None:
                 yield record
 
     def _record(self, line: bytes) -> LogRecord | None:
         match = _FRONT.match(line)
         if match is None:
+            return self._other(line) if line.lstrip().startswith(b"{") else self._text_line(line)
+        level, stamp, logger, message, members = match.groups()
+        owner = _front_owner(logger, members)
+        if not owner.name:
             return self._other(line)
-        controller = LOGGER_TO_CONTROLLER.get(match["logger"].decode())
-        if controller is None or controller.key_field != match["field"].decode():
-            return self._other(line)
-        message = match["msg"]
-        subject = _PLAIN_SUBJECTS.get(message, Subject.LINE)
-        delay: float | None = None
-        detail = ""
-        exact = False
-        if match["level"] == _VERBOSE_LEVEL:
-            subject, exact = _verbose_subject(message)
-        elif message.startswith(_DECODED_MESSAGES):
-            subject, delay, detail = _decoded(_DECODER.decode(line.decode("utf-8", "replace")), subject)
-        elif message == b"reconcilePods" and b'"Expectation":' in line:
-            subject = Subject.EXPECTATION
-            detail = str(_DECODER.decode(line.decode("utf-8", "replace")).get("worker group", "head"))
-        return LogRecord(
-            time=self._time(match["ts"].decode()),
-            subject=subject,
-            controller=controller.controller,
-            namespace=match["namespace"].decode("utf-8", "replace"),
-            name=match["name"].decode("utf-8", "replace"),
-            reconcile_id=match["id"].decode(),
-            delay_seconds=delay,
-            detail=detail,
-            exact=exact,
-        )
+        meaning = _meaning_by_message(level, message)
+        if meaning is None or _has_expectation(line):
+            meaning = _meaning_by_fields(message.decode("utf-8", "replace"), _decoded(line))
+        record = _as_record(self._clock.seconds(stamp.decode("utf-8", "replace")), owner, meaning)
+        if meaning is _PLAIN and level != _VERBOSE:
+            self._remember(line, match, record)
+        return record
+
+    def _remember(self, line: bytes, match: re.Match[bytes], record: LogRecord) -> None:
+        """Let the next line that differs in a plain message alone give this record too."""
+        self._before = line[: match.start("msg")]
+        self._after = line[match.end("msg") : match.end()]
+        self._repeated = record
+        if len(self._plain_messages) >= _REMEMBERED:
+            self._plain_messages.clear()
+        self._plain_messages.add(match["msg"])
 
     def _other(self, line: bytes) -> LogRecord | None:
-        """A line without a key at its usual place: leader election, plain throttling lines, escapes in the text."""
-        fields = _DECODER.decode(line.decode("utf-8", "replace"))
-        message = fields["msg"]
-        subject: Subject | None = _LEADER_SUBJECTS.get(message)
-        delay: float | None = None
-        detail = ""
-        if fields.get("error") == "leader election lost":
-            subject = Subject.LEADER_LOST
-        elif message.startswith("Waited") or message == "Reconciler error":
-            subject, delay, detail = _decoded(fields, Subject.LINE)
-        controller = LOGGER_TO_CONTROLLER.get(fields.get("logger", ""))
-        key = fields.get(controller.key_field) if controller is not None else None
-        named = key if isinstance(key, dict) else {}
-        if subject is None and not named:
-            return None
-        return LogRecord(
-            time=self._time(fields["ts"]),
-            subject=subject or Subject.LINE,
-            controller=controller.controller if controller is not None else "",
-            namespace=named.get("namespace", ""),
-            name=named.get("name", ""),
-            reconcile_id=fields.get("reconcileID", ""),
-            delay_seconds=delay,
-            detail=detail,
-        )
+        """A line without a key at its usual place: leader election, old throttling lines, escapes in the text."""
+        fields = _decoded(line)
+        message, level = fields.get("msg"), _text(fields.get("level"))
+        if not isinstance(message, str):
+            raise ValueError(line)  # noqa: TRY004 - the line is at fault, not the caller
+        meaning = _meaning_by_message(level.encode(), _text(message).encode())
+        if meaning is None or meaning is _PLAIN:
+            meaning = _meaning_by_fields(message, fields)
+        owner = _owner(fields.get("logger"), fields)
+        time = self._clock.seconds(fields.get("ts"))
+        return _as_record(time, owner, meaning) if owner.name or meaning is not _PLAIN else None
 
-    def _time(self, text: str) -> float:
-        """Unix seconds of an ISO 8601 time with milliseconds; the whole second is remembered from line to line."""
-        if text[:19] != self._second_text[:19] or text[23:] != self._second_text[23:]:
-            moment = datetime.fromisoformat(text)
-            if moment.tzinfo is None:
-                moment = moment.replace(tzinfo=UTC)
-            self._second = moment.replace(microsecond=0).timestamp()
-            self._second_text = text
-        return self._second + float("0" + text[19:23])
+    def _text_line(self, line: bytes) -> LogRecord:
+        """A line that is not JSON, of which only klog's can tell something.
+
+        Raises:
+            ValueError: it tells nothing.
+        """
+        text = line.decode("utf-8", "replace")
+        match = _KLOG.match(text)
+        if match is None:
+            # In development mode lines begin with the time, which gives later lines of klog their year.
+            self._clock.seconds(text.partition("\t")[0])
+            raise ValueError(text)
+        day, time, message = match.groups()
+        meaning = _meaning_by_message(b"", message.encode())
+        if meaning is None:
+            meaning = _meaning_by_fields(message, {})
+        if meaning is _PLAIN:
+            raise ValueError(text)
+        return _as_record(self._clock.seconds_without_year(day, time), _Owner(), meaning)
 
 
-def _verbose_subject(message: bytes) -> tuple[Subject, bool]:
-    if message == b"Reconciling":
-        return Subject.START, True
-    if message.startswith(_VERBOSE_ENDS):
-        return Subject.END, True
-    return Subject.LINE, False
-
-
-def _decoded(fields: dict[str, Any], subject: Subject) -> tuple[Subject, float | None, str]:
-    """Subject, delay in seconds and detail of a line whose later fields matter."""
-    message = str(fields["msg"])
-    if message == "Reconciler error":
-        error = str(fields.get("error", ""))
-        return (Subject.CONFLICT if CONFLICT_TEXT in error else Subject.ERROR), None, error
-    if message == "Unconditional requeue after":
-        seconds = fields.get("seconds")
-        return Subject.END, float(seconds) if seconds is not None else None, ""
-    if message == "Waited before sending request" and "delay" in fields:
-        return Subject.THROTTLED, float(fields["delay"]), f"{fields.get('verb', '')} {fields.get('URL', '')}"
-    old = _OLD_THROTTLE.match(message)
-    if old is not None:
-        return Subject.THROTTLED, float(old[1]) * _OLD_UNIT_SECONDS[old[2]], old[3].replace(":", " ", 1)
-    return subject, None, ""
+def _as_record(time: float, owner: _Owner, meaning: _Meaning) -> LogRecord:
+    return LogRecord(
+        time=time,
+        subject=meaning.subject,
+        controller=owner.controller,
+        namespace=owner.namespace,
+        name=owner.name,
+        reconcile_id=owner.reconcile_id,
+        delay_seconds=meaning.delay_seconds,
+        detail=meaning.detail,
+        exact=meaning.exact,
+    )

@@ -4,8 +4,9 @@ Nothing here opens ``expected.json``, and of ``setup.json`` only the operator's 
 are read: the rest is what a test knows and an operator would not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -22,6 +23,40 @@ _VERBOSE_LOG = ("operator.stdout.log.gz", "operator.stdout.log")
 _LOG = ("operator.log.gz", "operator.log")
 _OBJECTS = ("objects.jsonl.gz", "objects.jsonl")
 _SETUP = ("setup.json",)
+
+_Record_co = TypeVar("_Record_co", covariant=True)
+_Record = TypeVar("_Record")
+
+
+class _Parser(Protocol[_Record_co]):
+    lines: int
+    unreadable: int
+
+    def records(self, lines: Iterable[bytes]) -> Iterator[_Record_co]:
+        """Records of the lines that can be read; the others are counted."""
+        ...
+
+
+class _ChangeParser:
+    """Turns lines into object changes."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.unreadable = 0
+        self._decoder = msgspec.json.Decoder(ObjectChange)
+
+    def records(self, lines: Iterable[bytes]) -> Iterator[ObjectChange]:
+        """Changes of all lines that are JSON of the expected types."""
+        for line in lines:
+            if not line:
+                continue
+            self.lines += 1
+            try:
+                change = self._decoder.decode(line)
+            except (msgspec.DecodeError, RecursionError):
+                self.unreadable += 1
+                continue
+            yield change
 
 
 class RecordingSource:
@@ -41,15 +76,22 @@ class RecordingSource:
         self.notes: list[ReadNote] = []
         self.log_lines = 0
         self.object_changes = 0
-        if not path.exists():
+        try:
+            exists = path.exists()
+        except OSError as error:
+            raise InputNotFoundError(
+                f"cannot be looked at: {error.strerror}", where=str(path), hint="check the path and its permissions"
+            ) from error
+        if not exists:
             raise InputNotFoundError("no such file or folder", where=str(path), hint="check the path")
-        self._metrics = self._find(_METRICS) if path.is_dir() else path
-        if self._metrics is None:
+        metrics = self._find(_METRICS) if path.is_dir() else path
+        if metrics is None:
             raise InputNotFoundError(
                 "the folder holds no metrics.om.gz or metrics.om",
                 where=str(path),
                 hint="give a recording's folder or an OpenMetrics file",
             )
+        self._metrics = metrics
 
     def _find(self, names: tuple[str, ...]) -> Path | None:
         """The first of the names that is a file of the folder."""
@@ -59,41 +101,40 @@ class RecordingSource:
 
     def series(self, selection: Selection) -> SeriesStore:
         """The selected samples."""
-        assert self._metrics is not None  # noqa: S101 - checked when the source was made
         store, notes = read_openmetrics(self._metrics, selection)
         self.notes.extend(notes)
         return store
 
     def log(self) -> Iterator[LogRecord]:
         """Records of the verbose stream where there is one (it holds all lines of the file and more), else the file."""
-        path = self._find(_VERBOSE_LOG) or self._find(_LOG)
-        if path is None:
-            return
-        reader = LineReader(path)
         parser = LogParser()
-        yield from parser.records(reader)
+        yield from self._records(self._find(_VERBOSE_LOG) or self._find(_LOG), parser)
         self.log_lines = parser.lines
-        self._note_reader(path, reader, parser.unreadable)
 
     def changes(self) -> Iterator[ObjectChange]:
         """Object changes in the order of the file."""
-        path = self._find(_OBJECTS)
+        parser = _ChangeParser()
+        yield from self._records(self._find(_OBJECTS), parser)
+        self.object_changes = parser.lines - parser.unreadable
+
+    def _records(self, path: Path | None, parser: _Parser[_Record]) -> Iterator[_Record]:
+        """What the parser makes of one file; with what it cannot read, or without the file, the analysis goes on."""
         if path is None:
             return
         reader = LineReader(path)
-        decoder = msgspec.json.Decoder(ObjectChange)
-        unreadable = 0
-        for line in reader:
-            if not line:
-                continue
-            try:
-                change = decoder.decode(line)
-            except msgspec.DecodeError:
-                unreadable += 1
-                continue
-            self.object_changes += 1
-            yield change
-        self._note_reader(path, reader, unreadable)
+        try:
+            yield from parser.records(reader.whole_lines())
+        except InputNotFoundError as error:
+            self._note(path, error.message)
+            return
+        skipped = parser.unreadable
+        yield from parser.records((reader.rest,))
+        if reader.problem is not None:
+            self._note(path, f"{reader.problem}; everything before was kept")
+        elif parser.unreadable > skipped:
+            self._note(path, f"cut off within line {reader.lines + 1}; everything before was kept")
+        if skipped:
+            self._note(path, f"{skipped} of {parser.lines} lines skipped: not JSON of the expected form")
 
     def setup(self) -> Setup:
         """Version, arguments and time range, as far as ``setup.json`` gives them."""
@@ -101,14 +142,18 @@ class RecordingSource:
         if path is None:
             return Setup()
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Setup)
-        except msgspec.DecodeError as error:
-            self.notes.append(ReadNote(where=path.name, message=f"skipped: {error}"))
+            members = msgspec.json.decode(path.read_bytes(), type=dict[str, msgspec.Raw])
+        except (OSError, msgspec.DecodeError, RecursionError) as error:
+            self._note(path, f"skipped: {error}")
             return Setup()
+        known: dict[str, Any] = {}
+        for field in msgspec.structs.fields(Setup):
+            if field.name in members:
+                try:
+                    known[field.name] = msgspec.json.decode(members[field.name], type=field.type)
+                except msgspec.DecodeError as error:
+                    self._note(path, f"{field.name} skipped: {error}")
+        return Setup(**known)
 
-    def _note_reader(self, path: Path, reader: LineReader, unreadable: int) -> None:
-        if reader.problem is not None:
-            self.notes.append(ReadNote(where=path.name, message=f"{reader.problem}; everything before was kept"))
-        if unreadable:
-            message = f"{unreadable} of {reader.lines} lines skipped: not JSON of the expected form"
-            self.notes.append(ReadNote(where=path.name, message=message))
+    def _note(self, path: Path, message: str) -> None:
+        self.notes.append(ReadNote(where=path.name, message=message))

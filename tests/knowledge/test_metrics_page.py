@@ -1,28 +1,10 @@
-import importlib.util
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from advisor.knowledge import METRICS, Metric
 from advisor.knowledge.render import render_markdown
 from tests.support import ROOT
 
 PAGE = ROOT / "docs" / "metrics.md"
-SCRIPT = ROOT / "scripts" / "generate_metrics_doc.py"
-
-
-@pytest.fixture(scope="module")
-def generate() -> Callable[[list[str]], int]:
-    """The generator's entry point."""
-    spec = importlib.util.spec_from_file_location("generate_metrics_doc", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    main: Callable[[list[str]], int] = module.main
-    return main
 
 
 def series(name: str, **changes: object) -> Metric:
@@ -73,19 +55,3 @@ def test_bounds_follow_the_table_of_their_family() -> None:
     assert "- `a`: 1e-08, 0.5, 1000\n" in page
     assert "Kubernetes client" not in page
     assert "Bucket bounds" not in render_markdown([series("a")])
-
-
-def test_the_generator_writes_and_checks(
-    generate: Callable[[list[str]], int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """--check fails on a missing or stale page, changes nothing, and passes after the page was written."""
-    page = tmp_path / "metrics.md"
-    assert generate(["--check", "--output", str(page)]) == 1
-    assert not page.exists()
-    page.write_text("old", encoding="utf-8")
-    assert generate(["--check", "--output", str(page)]) == 1
-    assert page.read_text(encoding="utf-8") == "old"
-    assert "stale" in capsys.readouterr().err
-    assert generate(["--output", str(page)]) == 0
-    assert generate(["--check", "--output", str(page)]) == 0
-    assert page.read_text(encoding="utf-8") == render_markdown(METRICS)

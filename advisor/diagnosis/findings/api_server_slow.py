@@ -25,7 +25,14 @@ _PAGE = Page(
     ),
     what_not_to_do="Do not raise concurrency or QPS: more requests at once make a slow server slower.",
     rests_on="Research controller-runtime 5.2, 8.2.7; kuberay 2.3. Field: peers, point 4.",
-    thresholds=("slow_write_seconds", "api_share", "too_many_requests_ratio"),
+    thresholds=(
+        "slow_write_seconds",
+        "usual_write_seconds",
+        "api_share",
+        "too_many_requests_ratio",
+        "fewest_errors",
+        "target_utilisation",
+    ),
 )
 
 
@@ -36,11 +43,22 @@ def _severity(case: Case) -> Severity:
     return Severity.WARNING if mostly_busy or causes.server_sheds_load(case) else Severity.INFO
 
 
+def _confidence(case: Case) -> Confidence:
+    """High where the time is measured and a CPU quota, which looks alike from inside, is known not to be why.
+
+    A 429 is the server's own word.
+    """
+    if causes.server_sheds_load(case):
+        return Confidence.HIGH
+    if not case.signals.client.write_api_seconds_mean.known:
+        return Confidence.LOW
+    return Confidence.HIGH if case.signals.process.cpu_throttled_ratio.known else Confidence.MEDIUM
+
+
 def _examine(case: Case) -> Finding | None:
     if not causes.api_slow(case):
         return None
     signals = case.signals
-    measured = signals.client.write_api_seconds_mean.known
     shedding = causes.server_sheds_load(case)
     lost = causes.excess_share(case) * (case.waiting.backlog_key_seconds + case.busy_seconds)
     return finding(
@@ -48,7 +66,7 @@ def _examine(case: Case) -> Finding | None:
         FindingCode.API_SERVER_SLOW,
         RULE.title,
         severity=_severity(case),
-        confidence=Confidence.HIGH if measured or shedding else Confidence.LOW,
+        confidence=_confidence(case),
         summary=(
             "The API server refuses part of the requests (429) and workers sleep until it lets them through."
             if shedding

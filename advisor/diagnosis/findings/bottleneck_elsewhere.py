@@ -1,5 +1,6 @@
 """Clusters wait, but not for the operator."""
 
+from advisor.diagnosis import causes
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
 from advisor.model.finding import Check, Confidence, Finding, FindingCode, Severity
@@ -18,7 +19,7 @@ _PAGE = Page(
     what_to_do="Look at the Pods: `kubectl get events`, pending reasons, node capacity, image pulls.",
     what_not_to_do="Do not tune the operator: it is idle.",
     rests_on="The article's last row; research kuberay case 33.",
-    thresholds=("elsewhere_seconds", "elsewhere_share", "idle_workers"),
+    thresholds=("elsewhere_seconds", "elsewhere_share", "idle_workers", "error_ratio", "fewest_errors"),
 )
 
 
@@ -26,14 +27,13 @@ def _examine(case: Case) -> Finding | None:
     limits, demand = case.thresholds, case.signals.demand
     unready = demand.unready_cluster_seconds
     operator = case.waiting.backlog_key_seconds + case.waiting.blocked_key_seconds + case.busy_seconds
-    if not unready.at_least(limits.elsewhere_seconds) or case.busy_workers >= limits.idle_workers:
-        return None
-    if case.true_errors >= limits.error_ratio * max(case.reconciles, 1.0):
+    if case.busy_workers >= limits.idle_workers or causes.errors_dominate(case):
         return None
     timeline = demand.missing_pod_cluster_seconds
     pending = unready.or_else(0.0) - timeline.or_else(0.0)
     elsewhere = max(0.0, pending - operator)
-    if elsewhere < limits.elsewhere_share * unready.or_else(0.0):
+    clusters = max(1.0, demand.clusters_created.or_else(1.0))
+    if elsewhere < limits.elsewhere_seconds * clusters or elsewhere < limits.elsewhere_share * unready.or_else(0.0):
         return None
     if not case.signals.controllers:
         return None

@@ -1,7 +1,9 @@
 """A scale expectation that is not met, or a cache that lags: groups are skipped without an error."""
 
+from advisor.diagnosis import causes
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
+from advisor.knowledge.defaults import RAYCLUSTER_SETTLE_SECONDS
 from advisor.model.finding import Confidence, Finding, FindingCode, Severity
 
 _PAGE = Page(
@@ -22,7 +24,7 @@ _PAGE = Page(
     ),
     what_not_to_do="Do not tune the operator, and do not restart it before the stuck Pod is understood.",
     rests_on="Research kuberay 4.5 and case 19. The article on what happens between two reconciles.",
-    thresholds=("blocked_group_seconds", "elsewhere_seconds"),
+    thresholds=("blocked_group_seconds", "elsewhere_seconds", "idle_workers", "error_ratio", "fewest_errors"),
 )
 
 
@@ -32,8 +34,9 @@ def _examine(case: Case) -> Finding | None:
         return None
     lacking = demand.missing_pod_cluster_seconds
     operator = case.waiting.backlog_key_seconds + case.waiting.blocked_key_seconds + case.busy_seconds
-    lost = max(0.0, lacking.or_else(0.0) - operator)
-    failing = case.true_errors >= limits.error_ratio * max(case.reconciles, 1.0)
+    settling = RAYCLUSTER_SETTLE_SECONDS * demand.clusters_created.or_else(0.0)
+    lost = max(0.0, lacking.or_else(0.0) - operator - settling)
+    failing = causes.errors_dominate(case)
     from_log = log.blocked_seconds_peak.at_least(limits.blocked_group_seconds)
     from_objects = lost >= limits.elsewhere_seconds and not failing and bool(case.signals.controllers)
     if not from_objects and not (from_log and not lacking.known):

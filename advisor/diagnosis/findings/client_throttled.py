@@ -4,6 +4,7 @@ from advisor.diagnosis import causes
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
 from advisor.model.finding import Confidence, Evidence, Finding, FindingCode, Severity
+from advisor.model.signal import Unit
 
 _PAGE = Page(
     meaning=(
@@ -13,8 +14,9 @@ _PAGE = Page(
     ),
     condition=(
         "The share of busy worker time spent in the limiter, bounded by the limiter histogram, the API server's time "
-        "and CPU, is material. Where the limiter histogram is not exposed (KubeRay before 1.7): a throttling line in "
-        "the log, or workers busy while Pods are created at just the rate that QPS allows."
+        "and CPU, is material. Where the limiter histogram is not exposed (KubeRay before 1.7): throttling lines in "
+        "the log through a material part of the time, or workers busy while Pods are created at just the rate that QPS "
+        "allows. Without an object timeline: writes that cost a worker long and POST requests that may fill a bucket."
     ),
     refuted_by=(
         "No wait in the limiter histogram; a limiter that is switched off; a request rate that stays below QPS. "
@@ -27,8 +29,31 @@ _PAGE = Page(
         "compare the total request rate with QPS: the limit is per kind."
     ),
     rests_on="Research controller-runtime 5.1 to 5.3, kuberay 1.7; reading 8.2.6 to 8.2.8 as tests.",
-    thresholds=("limiter_share", "limiter_noticed_share", "limited_requests_share", "plateau_tolerance"),
+    thresholds=(
+        "limiter_share",
+        "limiter_noticed_share",
+        "limited_requests_share",
+        "plateau_tolerance",
+        "wait_warning_seconds",
+        "idle_workers",
+    ),
 )
+
+
+def _severity(case: Case, share: float) -> Severity:
+    """Nothing to act on where nobody waits: no key, hardly a worker, and no single reconcile noticeably longer."""
+    if case.harm is Severity.CRITICAL:
+        return case.harm
+    working = case.busy_workers >= case.thresholds.idle_workers
+    longest = max(
+        (
+            max(signal.or_else(0.0) for signal in (one.longest_running_seconds, one.reconcile_seconds_p99))
+            for one in case.signals.controllers
+        ),
+        default=0.0,
+    )
+    stretched = share * longest >= case.thresholds.wait_warning_seconds
+    return Severity.WARNING if case.harm is Severity.WARNING or working or stretched else Severity.INFO
 
 
 def _examine(case: Case) -> Finding | None:
@@ -41,28 +66,35 @@ def _examine(case: Case) -> Finding | None:
         evidence("limiter share of busy worker time", signals.budget.client_limiter),
         evidence("limiter wait of a request, mean", signals.client.limiter_wait_seconds_mean),
         evidence("requests that waited", signals.client.limited_share),
-        Evidence(text=f"QPS {_shown(signals.settings.qps.value)}, Burst {_shown(signals.settings.burst.value)}"),
+        Evidence(
+            text=f"QPS {_shown(signals.settings.qps.value)}, Burst {_shown(signals.settings.burst.value)}",
+            value=signals.settings.qps.value,
+            unit=Unit.PER_SECOND.value,
+            origin=signals.settings.qps.detail,
+        ),
     ]
     if not measured:
         shown = [
             evidence("Pods created, sustained", signals.demand.sustained_pods_per_second),
             evidence("POST requests", signals.client.post_requests_per_second),
+            evidence("time of a write by the workers' busy time", signals.client.inferred_write_seconds_mean),
             evidence("throttling lines in the log", signals.log.throttle_lines),
             shown[-1],
         ]
-    proven = measured or signals.log.throttle_lines.at_least(1.0)
+    proven = measured or causes.throttled_in_log(case)
+    plateau = signals.demand.sustained_pods_per_second.known
     return finding(
         case,
         FindingCode.CLIENT_THROTTLED,
         RULE.title,
-        severity=Severity.CRITICAL if case.harm is Severity.CRITICAL else Severity.WARNING,
-        confidence=Confidence.HIGH if proven else Confidence.MEDIUM,
+        severity=_severity(case, share),
+        confidence=Confidence.HIGH if proven else Confidence.MEDIUM if plateau else Confidence.LOW,
         summary=(
             "Workers spend their time waiting for the client's own rate limiter, not for the API server: more workers "
             "would only wait longer each."
             if measured
-            else "Pods are created at just the rate that QPS allows while workers are busy: the client limiter is "
-            "full. This release does not expose the wait itself."
+            else "Requests go out at just the rate that QPS allows while workers are busy, and each costs a worker "
+            "long: the client limiter is full. This release does not expose the wait itself."
         ),
         shown=tuple(shown),
         checks=(

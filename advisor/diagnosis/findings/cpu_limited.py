@@ -18,7 +18,7 @@ _PAGE = Page(
         "Do not raise concurrency: more workers share the same CPU. Do not blame the API server's latency yet."
     ),
     rests_on="Research kuberay 5 (chart), 2.5, 9.5, 9.6.",
-    thresholds=("cpu_used_ratio", "cpu_throttled_ratio"),
+    thresholds=("cpu_used_ratio", "cpu_throttled_ratio", "idle_workers"),
 )
 
 

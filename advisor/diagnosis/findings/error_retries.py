@@ -1,5 +1,6 @@
 """Reconciles fail and are tried again."""
 
+from advisor.diagnosis import causes
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
 from advisor.model.finding import Confidence, Evidence, Finding, FindingCode, Severity
@@ -26,12 +27,9 @@ _CRITICAL_RATIO = 0.5
 
 
 def _examine(case: Case) -> Finding | None:
-    errors, limits = case.true_errors, case.thresholds
-    if errors < limits.fewest_errors or not case.reconciles:
+    if not causes.errors_dominate(case) or not case.reconciles:
         return None
-    ratio = errors / case.reconciles
-    if ratio < limits.error_ratio:
-        return None
+    ratio = case.true_errors / case.reconciles
     signals = case.signals
     worst = max(signals.controllers, key=lambda one: one.errors_per_second.or_else(0.0))
     unready = signals.demand.unready_cluster_seconds.or_else(0.0)

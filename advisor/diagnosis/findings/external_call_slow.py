@@ -15,14 +15,17 @@ _PAGE = Page(
         "The busy time of the controllers that make such calls cannot be explained by the API server, the limiter and "
         "CPU together: what is left over is at least half of it."
     ),
-    refuted_by="Request durations that account for the time, or a CPU quota that stops the process.",
+    refuted_by=(
+        "Request durations that account for the time, a CPU quota that stops the process, or a client limiter that "
+        "binds without showing its wait."
+    ),
     what_to_do=(
         "Find the heads that answer slowly (the log names the job or service). Until they are mended, more workers do "
         "help here: the time is spent waiting for others, at little cost to the API server."
     ),
     what_not_to_do="Do not tune QPS or Burst: these calls do not pass the limiter.",
     rests_on="Research kuberay 4.2, 4.3, 2.3 and cases 7 to 10.",
-    thresholds=("external_share", "idle_workers", "wait_warning_seconds"),
+    thresholds=("external_share", "idle_workers", "slow_write_seconds", "wait_warning_seconds", "wait_target_seconds"),
 )
 
 

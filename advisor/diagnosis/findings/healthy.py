@@ -6,19 +6,17 @@ from advisor.model.finding import Confidence, Finding, FindingCode, Severity
 
 _PAGE = Page(
     meaning="Keys are taken up at once, reconciles succeed, and the operator has room.",
-    condition=(
-        "No other finding of warning or above, at least one controller, and a queue wait below what people notice."
-    ),
+    condition=("No other finding of warning or above, and a queue wait that is known and below what people notice."),
     refuted_by="Any other finding; a standby; too few samples.",
     what_to_do="Keep the settings.",
     what_not_to_do="Do not tune what does not hold anybody up.",
     rests_on="The article: raise concurrency only when workers are busy for long and different keys wait.",
-    thresholds=("wait_warning_seconds",),
+    thresholds=("wait_warning_seconds", "wait_target_seconds", "fewest_reconciles"),
 )
 
 
 def _examine(case: Case) -> Finding | None:
-    if not case.signals.controllers or case.harm is not Severity.INFO:
+    if not case.waiting_is_known or case.harm is not Severity.INFO:
         return None
     busiest = max(case.signals.controllers, key=lambda one: one.busy_worker_seconds.or_else(0.0))
     return finding(

@@ -17,14 +17,21 @@ _PAGE = Page(
         "One key has most of the busy time that the log shows while no other key waits for a worker; or, without a "
         "log, keys stay in the queue although workers are idle and one reconcile runs long."
     ),
-    refuted_by="Other keys waiting for a worker, or many keys with like shares.",
+    refuted_by="Other keys waiting for a worker so long that it is noticed, or many keys with like shares.",
     what_to_do=(
         "Find who writes to the object (managedFields name the writer) and make it write less often, split a very "
         "large worker group, or let it pass: others are not held up while workers are idle."
     ),
     what_not_to_do="Do not raise concurrency: it cannot speed up one key.",
     rests_on="Research controller-runtime 1.5 (locked keys), 8.1; kuberay 4.1 and case 21. The article's second row.",
-    thresholds=("hot_key_share", "hot_key_per_second"),
+    thresholds=(
+        "hot_key_share",
+        "hot_key_per_second",
+        "fewest_reconciles",
+        "idle_workers",
+        "wait_warning_seconds",
+        "wait_target_seconds",
+    ),
 )
 
 
@@ -43,7 +50,7 @@ def _severity(case: Case, key: KeyLoad | None) -> Severity | None:
 
 
 def _examine(case: Case) -> Finding | None:
-    if not causes.one_key_decides(case):
+    if not case.signals.controllers or not causes.one_key_decides(case):
         return None
     key = case.hottest
     severity = _severity(case, key)
@@ -81,7 +88,7 @@ def _examine(case: Case) -> Finding | None:
             check(
                 "Do other keys wait for a worker?",
                 evidence("true backlog, peak", worst.backlog_peak).text,
-                refuted=worst.backlog_peak.at_least(1.0) if worst.backlog_peak.known else None,
+                refuted=causes.others_wait(case) if worst.backlog_peak.known else None,
             ),
         ),
         next_steps=(

@@ -6,7 +6,10 @@ from advisor.model.finding import Confidence, Evidence, Finding, FindingCode, Se
 
 _PAGE = Page(
     meaning="There are too few samples, or none of the series that a diagnosis needs. No advice can rest on this.",
-    condition="Fewer scrapes than rates need, or no controller and no sign of leadership at all.",
+    condition=(
+        "Fewer scrapes than rates need; no controller and no sign of a standby; or keys that wait, or may wait, while "
+        "no finding can tell why."
+    ),
     refuted_by="More samples: a few minutes at the scrape interval, over a busy time.",
     what_to_do="Collect at least a few minutes that cover the time users complain about, with the operator's log.",
     what_not_to_do="Do not change settings on a guess.",
@@ -42,7 +45,21 @@ def _examine(case: Case) -> Finding | None:
 
 
 def unexplained(case: Case) -> Finding:
-    """The finding for an episode in which keys waited and no rule can tell why."""
+    """The finding for an episode in which keys waited, or may have waited, and no rule can tell why."""
+    if case.harm is Severity.INFO:
+        return finding(
+            case,
+            FindingCode.INSUFFICIENT_DATA,
+            "It is not known whether keys wait",
+            severity=Severity.WARNING,
+            confidence=Confidence.HIGH,
+            summary="The series that tell how long keys wait are missing, so nothing follows from the others.",
+            shown=tuple(
+                evidence(f"queue wait of {one.controller}, mean", one.queue_wait_seconds_mean)
+                for one in case.signals.controllers
+            ),
+            next_steps=("scrape workqueue_depth and workqueue_queue_duration_seconds of the operator as well",),
+        )
     shown: tuple[Evidence, ...] = ()
     if case.waiting.worst is not None:
         shown = (evidence("queue wait, mean", case.waiting.worst.queue_wait_seconds_mean),)
@@ -54,7 +71,10 @@ def unexplained(case: Case) -> Finding:
         confidence=Confidence.HIGH,
         summary="Keys wait, but no finding explains it from what was observed; no advice is given.",
         shown=shown,
-        next_steps=("give the operator's log and, if you can, client durations (KubeRay 1.7 exposes them)",),
+        next_steps=(
+            "give the operator's arguments (--qps, --burst), its log and the object timeline",
+            "from KubeRay 1.7 on the client's durations and limiter waits are exposed, which settles it",
+        ),
     )
 
 

@@ -19,7 +19,7 @@ _PAGE = Page(
     ),
     what_not_to_do="Do not lower it from a quiet hour alone: a quiet night says nothing about the next rollout.",
     rests_on="Research controller-runtime 8.1; recordings with 64 workers.",
-    thresholds=("over_provisioned_workers", "over_provisioned_ratio"),
+    thresholds=("over_provisioned_workers", "over_provisioned_ratio", "wait_warning_seconds"),
 )
 
 

@@ -3,7 +3,7 @@
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
 from advisor.knowledge.defaults import PRIORITY_INITIAL_LIST
-from advisor.model.finding import Confidence, Finding, FindingCode, Severity
+from advisor.model.finding import Confidence, Finding, FindingCode
 from advisor.model.signals import ControllerSignals, EpisodeKind, PriorityDepth
 
 _PAGE = Page(
@@ -20,7 +20,7 @@ _PAGE = Page(
     ),
     what_not_to_do="Do not size workers for the start-up alone.",
     rests_on="Research controller-runtime 3.1, 3.5, 8.2.14; kuberay 4.4, 4.7.",
-    thresholds=("initial_list_keys", "wait_warning_seconds"),
+    thresholds=("initial_list_keys", "wait_warning_seconds", "wait_target_seconds"),
 )
 
 
@@ -41,7 +41,7 @@ def _examine(case: Case) -> Finding | None:
         case,
         FindingCode.RESYNC_LOAD,
         RULE.title,
-        severity=Severity.WARNING if case.harm is not Severity.INFO else Severity.INFO,
+        severity=case.harm,
         confidence=Confidence.HIGH,
         summary="The operator had just started: every object entered the queue at once and was worked off.",
         shown=(

@@ -3,7 +3,9 @@
 from advisor.diagnosis import causes
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
+from advisor.knowledge.programs import FIXED_WORKERS
 from advisor.model.finding import Check, Finding, FindingCode, Severity
+from advisor.model.signals import ControllerSignals
 
 _PAGE = Page(
     meaning=(
@@ -19,7 +21,7 @@ _PAGE = Page(
     ),
     refuted_by=(
         "The workers' time goes into something that more workers would only share: the client limiter, a CPU quota, "
-        "a slow API server, one hot key, or retries of failures."
+        "a slow API server, one hot key, or retries of failures and of conflicts with another writer."
     ),
     what_to_do=(
         "Raise `--reconcile-concurrency`, at most fourfold in one step, and compare queue wait, error ratio and time "
@@ -27,7 +29,7 @@ _PAGE = Page(
     ),
     what_not_to_do="Do not add replicas: only the leader reconciles.",
     rests_on="Queue semantics: research controller-runtime 1.5, 8.1. The article's first row.",
-    thresholds=("wait_warning_seconds", "wait_target_seconds"),
+    thresholds=("wait_warning_seconds", "wait_target_seconds", "error_ratio", "fewest_errors", "hot_key_share"),
 )
 
 
@@ -52,19 +54,29 @@ def _checks(case: Case) -> tuple[Check, ...]:
         check(
             "Does one key carry the backlog?",
             "the log shows " + (f"{case.hottest.busy_share:.0%} for the hottest key" if case.hottest else "no keys"),
-            refuted=causes.one_key_decides(case) if case.hottest else None,
+            refuted=causes.one_key_decides(case) or (None if case.hottest is None else False),
+        ),
+        check(
+            "Is much of the work done again after failures or conflicts?",
+            f"{case.true_errors:.0f} failures and {case.conflicts:.0f} conflicts in {case.reconciles:.0f} reconciles",
+            refuted=causes.retries_dominate(case),
         ),
     )
 
 
+def _worst(case: Case) -> ControllerSignals | None:
+    """Of the controllers whose keys wait for a worker, and noticeably, the one where they wait longest in sum."""
+    backlogged = [one for one in case.signals.controllers if one.backlog_peak.at_least(1.0)]
+    noticed = [one for one in backlogged if case.harm_of(one) is not Severity.INFO]
+    return max(noticed, key=lambda one: one.waiting_key_seconds.or_else(0.0), default=None)
+
+
 def _examine(case: Case) -> Finding | None:
-    worst = case.waiting.worst
-    if worst is None or not worst.backlog_peak.at_least(1.0):
+    worst = _worst(case)
+    if worst is None:
         return None
     checks = _checks(case)
-    if any(one.refuted for one in checks) or case.harm is Severity.INFO:
-        return None
-    if case.true_errors >= case.thresholds.error_ratio * case.reconciles:
+    if any(one.refuted for one in checks) or causes.cause_hidden(case):
         return None
     elsewhere = causes.excess_share(case) + case.signals.budget.external.or_else(0.0)
     lost = case.waiting.backlog_key_seconds * max(0.0, 1.0 - elsewhere)
@@ -72,7 +84,7 @@ def _examine(case: Case) -> Finding | None:
         case,
         FindingCode.WORKERS_SATURATED,
         RULE.title,
-        severity=case.harm,
+        severity=case.harm_of(worst),
         summary=(
             f"All workers of {worst.controller} are busy while different keys wait, and what a reconcile takes is "
             f"not unusual: the number of workers is the limit."
@@ -86,7 +98,11 @@ def _examine(case: Case) -> Finding | None:
             evidence("time of one reconcile, mean", worst.work_seconds_mean),
         ),
         checks=checks,
-        next_steps=("raise concurrency as advised, then compare queue wait and errors before and after",),
+        next_steps=(
+            ("this controller's workers are fixed; find out why its reconciles take so long",)
+            if worst.controller in FIXED_WORKERS
+            else ("raise concurrency as advised, then compare queue wait and errors before and after",)
+        ),
         subject=worst.controller,
         lost_seconds=lost,
     )

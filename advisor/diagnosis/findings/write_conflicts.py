@@ -29,7 +29,10 @@ _PAGE = Page(
 def _examine(case: Case) -> Finding | None:
     client, limits = case.signals.client, case.thresholds
     conflicts = case.conflicts
-    if conflicts < limits.fewest_errors or not client.conflict_ratio.at_least(limits.conflict_ratio):
+    counted = case.signals.log.conflicts.known or client.conflicts_per_second.known
+    if counted and conflicts < limits.fewest_errors:
+        return None
+    if not client.conflict_ratio.at_least(limits.conflict_ratio):
         return None
     keys = sorted(case.signals.keys, key=lambda key: -key.conflicts)[:3]
     named = ", ".join(f"{key.namespace}/{key.name} ({key.conflicts})" for key in keys if key.conflicts)

@@ -1,0 +1,108 @@
+"""Write the generated pages and the JSON Schema, or check that they are up to date.
+
+``python -m scripts.generate_docs`` writes, ``python -m scripts.generate_docs --check`` fails on what is stale, from the
+root of the repository.
+"""
+
+import argparse
+import ast
+import inspect
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from advisor.analysis import Options
+from advisor.cli.commands import cli
+from advisor.diagnosis.findings import RULES
+from advisor.knowledge.catalogue import METRICS
+from advisor.knowledge.render import render_markdown
+from advisor.report.jsonreport import report_schema
+from advisor.report.pages import render_page
+
+ROOT = Path(__file__).resolve().parent.parent
+_HELP_WIDTH = 100
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Path below the root and text of everything that is generated."""
+    yield "docs/metrics.md", render_markdown(METRICS)
+    yield "docs/findings/README.md", _index()
+    for rule in RULES:
+        yield f"docs/findings/{rule.code.value}.md", render_page(rule)
+    yield "docs/settings.md", _settings()
+    yield "docs/cli.md", _commands()
+    yield "advisor/schemas/report-v1.schema.json", json.dumps(report_schema(), indent=1) + "\n"
+
+
+def _index() -> str:
+    rows = [f"| [`{rule.code.value}`]({rule.code.value}.md) | {rule.title} |" for rule in RULES]
+    head = "# Findings\n\nEach page says when a finding is made, what would refute it, what to do and what not.\n\n"
+    return head + "\n".join(("| code | title |", "| --- | --- |", *rows)) + "\n"
+
+
+def _settings() -> str:
+    parts = [
+        "# Settings of an analysis",
+        (
+            "Every threshold is a setting with a default and its reason. Change one with "
+            "`--set SECTION.NAME=VALUE`, for example `--set thresholds.wait_target_seconds=10`."
+        ),
+    ]
+    for field in msgspec.structs.fields(Options):
+        section = type(getattr(Options(), field.name))
+        first = (inspect.getdoc(section) or "").splitlines()[0]
+        parts.append(f"## {field.name}\n\n{first}")
+        rows = [
+            f"| `{name}` | {default:g} | {reason} |"
+            for name, default, reason in _documented_fields(section, getattr(Options(), field.name))
+        ]
+        parts.append("\n".join(("| name | default | what it is and why |", "| --- | --- | --- |", *rows)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _documented_fields(section: type, values: object) -> Iterator[tuple[str, float, str]]:
+    """Name, default and docstring of each field, from the source: attribute docstrings do not exist at run time."""
+    tree = ast.parse(inspect.getsource(section)).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    for field, text in zip(tree.body, tree.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            assert isinstance(text, ast.Expr)
+            assert isinstance(text.value, ast.Constant)
+            reason = " ".join(str(text.value.value).split())
+            yield field.target.id, getattr(values, field.target.id), reason
+
+
+def _commands() -> str:
+    parts = ["# Command line", "Exit codes stand in the first text."]
+    for name, command in (("", cli), *sorted(cli.commands.items())):
+        context = click.Context(command, info_name=f"kuberay-advisor {name}".strip(), max_content_width=_HELP_WIDTH)
+        context.terminal_width = _HELP_WIDTH
+        parts.append(f"## kuberay-advisor {name}".rstrip() + f"\n\n```\n{command.get_help(context)}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write or check every page; 1 when ``--check`` finds one missing or stale."""
+    parser = argparse.ArgumentParser(description="Write the generated pages and the JSON Schema.")
+    parser.add_argument("--check", action="store_true", help="change nothing; fail when something is stale")
+    check = parser.parse_args(arguments).check
+    stale = []
+    for name, text in pages():
+        path = ROOT / name
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    for name in stale:
+        sys.stderr.write(f"{name}: {'stale, run python -m scripts.generate_docs' if check else 'written'}\n")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""The documentation says what the program does."""
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from advisor import errors
+from advisor.cli import entry
+from advisor.diagnosis.findings import RULES
+from advisor.errors import AdvisorError
+from tests.support import ROOT
+
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    """The script that writes the generated pages, loaded from its file."""
+    spec = importlib.util.spec_from_file_location("generate_docs", ROOT / "scripts" / "generate_docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_pages_are_not_stale(generator: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    """Metrics, findings, settings, command line and schema are what the code says."""
+    assert generator.main(["--check"]) == 0, capsys.readouterr().err
+
+
+def test_the_generator_writes_what_it_checks(
+    generator: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--check fails on missing pages and changes nothing; after writing it passes, and a changed page fails again."""
+    monkeypatch.setattr(generator, "ROOT", tmp_path)
+    assert generator.main(["--check"]) == 1
+    assert list(tmp_path.iterdir()) == []
+    assert generator.main([]) == 0
+    assert generator.main(["--check"]) == 0
+    (tmp_path / "docs" / "cli.md").write_text("old", encoding="utf-8")
+    capsys.readouterr()
+    assert generator.main(["--check"]) == 1
+    assert capsys.readouterr().err == "docs/cli.md: stale, run python -m scripts.generate_docs\n"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    """Each relative link names a file that exists."""
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_decision_table_names_each_situation_with_advice() -> None:
+    """Every finding but the one about the data itself has its row."""
+    page = (ROOT / "docs" / "decision-table.md").read_text(encoding="utf-8")
+    for rule in RULES:
+        if rule.code != "metrics-missing":
+            assert f"[{rule.code.value}](findings/{rule.code.value}.md)" in page
+
+
+def test_the_readme_shows_real_output() -> None:
+    """Each line of the example in the README is a line of the report."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = next(part for part in readme.split("```") if "CRITICAL" in part)
+    report = (ROOT / "tests" / "golden" / "report" / "saturated-one-worker.txt").read_text(encoding="utf-8")
+    missing = [line for line in block.strip().splitlines() if line not in report.splitlines()]
+    assert missing == []
+
+
+def test_the_readme_lists_each_exit_code() -> None:
+    """The table of exit codes has those of the exception tree and of the command line."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = {int(code) for code in re.findall(r"^\| (\d+) \|", readme, re.MULTILINE)}
+    tree = {getattr(errors, name).exit_code for name in errors.__all__}
+    assert rows == {0, entry.INTERRUPTED, *tree}
+
+
+def test_the_readmes_make_targets_exist() -> None:
+    """The commands that the README names are targets of the Makefile."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"^make ([a-z-]+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_each_error_says_what_where_and_what_to_do() -> None:
+    """An error's text leads with the place and ends with the hint, leaving out what is empty."""
+    assert str(AdvisorError("is broken", where="a.om", hint="mend it")) == "a.om: is broken (mend it)"
+    assert str(AdvisorError("is broken")) == "is broken"
