@@ -20,11 +20,11 @@ def write_metrics(path: Path, samples: int) -> int:
         if line.startswith("#"):
             order.append(line)
             continue
-        key, value, time = line.rsplit(" ", 2)
+        key, text, stamp = line.rsplit(" ", 2)
         if key not in series:
             series[key] = []
             order.append(key)
-        series[key].append((float(time), float(value)))
+        series[key].append((float(stamp), float(text)))
     times = [time for points in series.values() for time, _ in points]
     length = max(times) - min(times) + _PAUSE_SECONDS
     rounds = -(-samples // sum(len(points) for points in series.values()))

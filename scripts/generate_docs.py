@@ -78,10 +78,18 @@ def _documented_fields(section: type, values: object) -> Iterator[tuple[str, flo
 
 def _commands() -> str:
     parts = ["# Command line", "Exit codes stand in the first text."]
-    for name, command in (("", cli), *sorted(cli.commands.items())):
-        context = click.Context(command, info_name=f"kuberay-advisor {name}".strip(), max_content_width=_HELP_WIDTH)
-        context.terminal_width = _HELP_WIDTH
-        parts.append(f"## kuberay-advisor {name}".rstrip() + f"\n\n```\n{command.get_help(context)}\n```")
+    root = click.Context(
+        cli,
+        info_name="kuberay-advisor",
+        terminal_width=_HELP_WIDTH,
+        max_content_width=_HELP_WIDTH,
+        **cli.context_settings,
+    )
+    subcommands = [
+        (name, click.Context(command, info_name=name, parent=root)) for name, command in sorted(cli.commands.items())
+    ]
+    for name, context in (("", root), *subcommands):
+        parts.append(f"## kuberay-advisor {name}".rstrip() + f"\n\n```\n{context.get_help()}\n```")
     return "\n\n".join(parts) + "\n"
 
 

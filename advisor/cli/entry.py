@@ -4,7 +4,6 @@ Exit codes: 0 done; 2 wrong use; 3 the input cannot be read; 4 the input holds n
 program; 130 interrupted.
 """
 
-import os
 import sys
 
 import click
@@ -15,7 +14,6 @@ from advisor.errors import AdvisorError
 __all__ = ["INTERRUPTED", "main"]
 
 INTERRUPTED = 130
-_BROKEN_PIPE = 141
 
 
 def main(args: list[str] | None = None) -> None:
@@ -43,8 +41,4 @@ def _run(args: list[str] | None) -> int:
         if error.hint:
             click.echo(f"hint: {error.hint}", err=True)
         return error.exit_code
-    except BrokenPipeError:
-        # The reader (head, less) has gone; what is still buffered must not fail again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
     return result if isinstance(result, int) else 0

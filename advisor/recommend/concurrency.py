@@ -114,9 +114,12 @@ def _raise(verdict: Diagnosis, current: float, policy: Policy) -> KnobAdvice:
     current = neediest.max_concurrent_reconciles.or_else(current)
     wanted = math.ceil(need - 1e-9)
     bound = math.floor(current * policy.largest_step)
-    value = float(min(wanted, bound))
+    worth = _worth_having(neediest, current, policy)
+    value = float(min(wanted, bound, worth))
     if value <= current:
         reason = f"{controller} needs {wanted:.0f} workers for a wait of {policy.wait_target_seconds:g} s"
+        if worth < wanted:
+            reason = f"keys of {controller} wait so briefly that one more worker would hardly shorten it"
         others = [one.controller for _, one in needs if not flag_reaches(signals, one.controller)]
         if others:
             reason += f"; the flag does not reach {', '.join(others)} in this release"
@@ -125,9 +128,26 @@ def _raise(verdict: Diagnosis, current: float, policy: Policy) -> KnobAdvice:
         f"{controller} needs {wanted} workers for a wait of {format_value(policy.wait_target_seconds, 'seconds')} at "
         f"{policy.target_utilisation:.0%} busy"
     )
-    if wanted > bound:
+    if worth < min(wanted, bound):
+        reason += f"; beyond {worth:.0f} one more would hardly shorten the wait"
+    elif wanted > bound:
         reason += f"; at most {policy.largest_step:g} x in one step, then measure again"
     return KnobAdvice(direction=Direction.RAISE, current=current, value=value, reason=reason)
+
+
+def _worth_having(controller: ControllerSignals, current: float, policy: Policy) -> float:
+    """Workers up to which each one more shortens the longest wait by a noticeable part of the target.
+
+    The wait of a work-conserving queue goes with 1 / workers, so each further worker gains less than the one before.
+    """
+    wait = controller.oldest_wait_seconds_peak.value
+    if not wait:
+        return math.inf
+    smallest = policy.smallest_gain_ratio * policy.wait_target_seconds
+    workers = current
+    while workers < current * policy.largest_step and wait * current / (workers * (workers + 1.0)) >= smallest:
+        workers += 1.0
+    return math.inf if workers >= current * policy.largest_step else workers
 
 
 def _lower(verdict: Diagnosis, current: float, policy: Policy) -> KnobAdvice:

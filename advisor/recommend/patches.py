@@ -7,7 +7,7 @@ the Deployment is as it was seen, so that it changes all or nothing.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from advisor.knowledge.defaults import CONFIGURATION_FIELDS, CONTAINER_NAME, FLAGS
 from advisor.knowledge.versions import KubeRayVersion, latest, lookup
@@ -87,7 +87,7 @@ def _patches(changes: dict[str, float], version: KubeRayVersion | None, args: tu
             text="".join(f"{CONFIGURATION_FIELDS[name]}: {_plain(value)}\n" for name, value in flags),
         )
     elif flags and args:
-        operations = json.dumps([*_argument_operations(flags, args)], indent=2) + "\n"
+        operations = _json_patch(_argument_operations(flags, args))
         yield Patch(kind="deployment-args", title=_command("json"), text=operations)
     elif flags:
         yield Patch(
@@ -173,6 +173,12 @@ def _resources(limits: list[tuple[str, str]]) -> str:
         f"        - name: {CONTAINER_NAME}\n          resources:\n            limits:\n"
     )
     return head + body + "".join(f"              {name}: {text}\n" for name, text in limits)
+
+
+def _json_patch(operations: Iterable[dict[str, str]]) -> str:
+    """A JSON patch with one operation a line, short enough to read."""
+    lines = ",\n".join(f"  {json.dumps(operation)}" for operation in operations)
+    return f"[\n{lines}\n]\n"
 
 
 def _kustomize(*patches: str) -> str:

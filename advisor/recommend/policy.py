@@ -14,6 +14,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Busy share of the workers to plan for: beyond it waiting grows steeply (M/M/c)."""
     largest_step: float = 4.0
     """Never more than this factor in one step: how contention grows cannot be seen from one operating point."""
+    smallest_gain_ratio: float = 0.05
+    """Part of the wait target by which one more worker has to shorten the longest wait to be worth it."""
     qps_headroom: float = 1.3
     """QPS above the largest demand on one kind's bucket, so that bursts do not empty it at once."""
     bucket_full_ratio: float = 0.85

@@ -153,7 +153,7 @@ def test_workers_cpu_and_qps_are_raised_together() -> None:
 
 def figures(most: float) -> st.SearchStrategy[float | None]:
     """A figure that may be missing."""
-    return st.none() | st.just(0.0) | st.floats(min_value=0.0, max_value=most, allow_subnormal=False)
+    return st.none() | st.just(0.0) | st.floats(min_value=1e-6, max_value=most)
 
 
 RATIO: Final = figures(1.0)

@@ -119,11 +119,32 @@ def test_never_more_than_fourfold() -> None:
     assert "at most 4 x in one step" in made.reason
 
 
+def test_it_stops_where_one_more_worker_hardly_helps() -> None:
+    """The n-th worker shortens a wait of 2 s at 10 workers by 20 / (n (n - 1)) s; 0.25 s is the least worth having."""
+    busy = saturated(workers=10.0, oldest_wait_seconds_peak=2.0)
+    assert advised(busy, settings(concurrency=10.0)) == (Direction.KEEP, 10.0, 10.0)
+    assert advised(busy, settings(concurrency=10.0), policy=policy(smallest_gain_ratio=0.02)) == (
+        Direction.RAISE,
+        10.0,
+        14.0,
+    )
+    made = concurrency_advice(diagnosis_of(SATURATED, of=case(busy, settings(concurrency=10.0))), POLICY)
+    assert made.reason == "keys of raycluster wait so briefly that one more worker would hardly shorten it"
+
+
+def test_a_stop_below_the_need_is_said() -> None:
+    """The advice names the number beyond which more workers gain little."""
+    busy = saturated(workers=10.0, oldest_wait_seconds_peak=4.0)
+    made = concurrency_advice(diagnosis_of(SATURATED, of=case(busy, settings(concurrency=10.0))), POLICY)
+    assert made.value == 13.0
+    assert made.reason.endswith("; beyond 13 one more would hardly shorten the wait")
+
+
 def test_one_flag_serves_the_neediest() -> None:
     """RayClusters need six workers, RayJobs more."""
     jobs = saturated("rayjob", workers=4.0, oldest_wait_seconds_peak=11.0, reconciles_per_second=None)
     made = concurrency_advice(diagnosis_of(SATURATED, of=case(saturated(workers=4.0), jobs)), POLICY)
-    assert made.value == 12.0
+    assert made.value == 13.0
     assert made.reason.startswith("raycluster needs 12 workers")
     jobs = saturated("rayjob", workers=4.0, oldest_wait_seconds_peak=25.0)
     made = concurrency_advice(diagnosis_of(SATURATED, of=case(saturated(workers=4.0), jobs)), POLICY)
@@ -180,7 +201,7 @@ def test_before_1_2_the_flag_is_not_raised_for_rayjobs() -> None:
 
 def test_the_neediest_controllers_own_number_counts() -> None:
     """Where controllers differ, the smallest of them is not what is raised from."""
-    busy = saturated(workers=10.0, oldest_wait_seconds_peak=5.0)
+    busy = saturated(workers=10.0, oldest_wait_seconds_peak=6.0)
     other = controller("rayjob", workers=1.0)
     assert advised(busy, other, settings(concurrency=1.0)) == (Direction.RAISE, 10.0, 15.0)
 

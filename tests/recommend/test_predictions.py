@@ -58,6 +58,11 @@ def test_what_is_not_known_is_not_predicted() -> None:
     parts = (quiet, client(requests_per_second=None), process(cpu_cores=None))
     assert predicted(*parts, concurrency=raised(1.0, 4.0)) == {}
     assert predicted(saturated(), concurrency=raised(None, None)) == {}
+    unmeasured = saturated(queue_wait_seconds_mean=None, oldest_wait_seconds_peak=None)
+    assert set(predicted(unmeasured, loaded_client(), concurrency=raised(1.0, 4.0))) == {
+        "api_requests_per_second",
+        "cpu_cores",
+    }
 
 
 THROTTLED = (

@@ -91,15 +91,23 @@ def _examine(case: Case) -> Finding | None:
                 refuted=causes.others_wait(case) if worst.backlog_peak.known else None,
             ),
         ),
-        next_steps=(
-            f"who writes to it? kubectl get {key.controller} -n {key.namespace} {key.name} -oyaml --show-managed-fields"
-            if key is not None
-            else "give the operator's log, which names the key",
-        ),
+        next_steps=(_next_step(key),),
         subject=name,
         lost_seconds=case.waiting.blocked_key_seconds
         + (key.busy_share if key is not None else 1.0) * case.busy_seconds,
     )
+
+
+def _next_step(key: KeyLoad | None) -> str:
+    if key is None:
+        return "give the operator's log, which names the key"
+    name = f"-n {key.namespace} {key.name}"
+    if key.pods_created > key.reconciles:
+        return (
+            f"{key.namespace}/{key.name} creates its Pods one after another ({key.pods_created} here): wait, split the "
+            "group over several clusters, or make the API server faster"
+        )
+    return f"who writes to it? kubectl get {key.controller} {name} -oyaml --show-managed-fields"
 
 
 def _summary(case: Case, key: KeyLoad | None, name: str) -> str:

@@ -177,6 +177,13 @@ def test_a_total_below_qps_excludes_it(posts: float | None) -> None:
     assert (examine(CODE, one) is None) == (posts is not None)
 
 
+def test_a_measured_or_absent_limiter_is_excluded() -> None:
+    """Where the wait is measured, or there is no limiter, nothing has to be inferred."""
+    assert causes.limiter_excluded(case(saturated(), loaded_client(), budget(client_limiter=0.0)))
+    assert causes.limiter_excluded(case(saturated(), classic_client(), settings(qps=-1.0, burst=0.0)))
+    assert not causes.limiter_excluded(case(saturated(), classic_client(), settings(qps=None)))
+
+
 def test_an_unknown_qps_and_no_line_is_no_finding() -> None:
     """Nothing to compare with."""
     assert examine(CODE, classic(demand(sustained_pods_per_second=20.0), qps=None)) is None
