@@ -211,6 +211,7 @@ def key(
     *,
     busy_seconds: float = 10.0,
     conflicts: int = 0,
+    pods_created: int = 7,
 ) -> KeyLoad:
     """What one RayCluster cost, by the log."""
     return KeyLoad(
@@ -222,7 +223,7 @@ def key(
         busy_share=share,
         errors=0,
         conflicts=conflicts,
-        pods_created=7,
+        pods_created=pods_created,
     )
 
 

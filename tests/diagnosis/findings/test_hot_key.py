@@ -154,7 +154,5 @@ def test_a_log_without_any_controller_series_is_not_enough() -> None:
 def test_a_scale_up_is_no_writers_doing() -> None:
     """A key that creates many Pods a reconcile is told what its time goes into, not to look for a writer."""
     made = must_find(CODE, case(waits_for_itself(), key(share=0.9, reconciles=3, pods_created=498)))
-    assert made.next_steps == (
-        "team/big creates its Pods one after another (498 here): wait, split the group over several clusters, or make "
-        "the API server faster",
-    )
+    (step,) = made.next_steps
+    assert step.startswith("team/big creates its Pods one after another (498 here): ")
