@@ -31,9 +31,13 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Concurrency, client limits and resources. ``qps`` below zero means that the client limiter is off."""
+    """Concurrency, client limits and resources. ``qps`` below zero means that the client limiter is off.
+
+    ``version_inferred`` says that the version was not stated but follows from what the operator exposes.
+    """
 
     version: str | None
+    version_inferred: bool = False
     concurrency: Setting
     qps: Setting
     burst: Setting

@@ -97,6 +97,8 @@ def _table() -> Table:
 def _head(report: Report) -> Iterator[RenderableType]:
     source, window = report.source, report.source.window
     version = f" {report.settings.version}" if report.settings.version else ""
+    if report.settings.version_inferred:
+        version += " (by what it exposes)"
     begin = datetime.fromtimestamp(window.start, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     parts = [f"{source.kind} from {begin}", f"{format_value(window.seconds, Unit.SECONDS)} long"]
     parts.append(f"{source.samples:,} samples")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from advisor.knowledge import KubeRayVersion, infer
 from advisor.knowledge.programs import EXTERNAL_CALLERS, FIXED_WORKERS
 from advisor.model.raw import SeriesStore, Setup
 from advisor.model.settings import Settings
@@ -48,6 +49,7 @@ class Observations:
         self._process = ProcessSeries(store, self._instances)
         self._demand = DemandSeries(store, timeline, self._instances)
         self._scrapes = self._instances.scrape_times()
+        self._exposed = self._compatible_releases()
 
     @property
     def controllers(self) -> Sequence[ControllerSeries]:
@@ -78,6 +80,8 @@ class Observations:
         ]
         return resolve_settings(
             self._setup,
+            exposed=self._exposed,
+            limiter_silent=self._client.exposes_durations and not self._client.exposes_limiter,
             workers=min(workers) if workers else None,
             cpu_limit=self._process.limit("cpu", window),
             memory_limit=self._process.limit("memory", window),
@@ -115,6 +119,18 @@ class Observations:
             hottest_share=max(spans) / busy if busy > 0.0 else None,
             keys=len(spans) or None,
             control_flow_errors=self._digest.control_flow_errors(window, controller) if known else None,
+        )
+
+    def _compatible_releases(self) -> tuple[KubeRayVersion, ...]:
+        """The releases that expose what was seen; none where no controller was."""
+        if not self._controllers:
+            return ()
+        queue = self._store.get("workqueue_adds_total")
+        return infer(
+            series=self._store.names(),
+            depth_priorities={priority for one in self._controllers for priority in one.depths} or None,
+            queue_has_controller_label=any("controller" in one.labels for one in queue) if queue else None,
+            controllers=[one.name for one in self._controllers],
         )
 
     def _queue(self) -> str:

@@ -55,17 +55,29 @@ def _client_setting(name: str, setup: Setup, version: KubeRayVersion | None) -> 
 
 
 def resolve_settings(
-    setup: Setup, *, workers: float | None, cpu_limit: float | None, memory_limit: float | None
+    setup: Setup,
+    *,
+    exposed: tuple[KubeRayVersion, ...] = (),
+    limiter_silent: bool = False,
+    workers: float | None,
+    cpu_limit: float | None,
+    memory_limit: float | None,
 ) -> Settings:
     """Settings with their sources.
 
     Args:
         setup: version and arguments as the source knows them.
+        exposed: the releases that are compatible with what the operator exposes; a single one stands in for a version
+            that is not stated.
+        limiter_silent: request durations are exposed and the limiter's histogram, which is registered along with them,
+            has no sample: there is no limiter (research: controller-runtime 5.2).
         workers: the smallest ``controller_runtime_max_concurrent_reconciles`` over the controllers that the flag sets.
         cpu_limit: the container's CPU limit in cores.
         memory_limit: the container's memory limit in bytes.
     """
-    version = lookup(setup.version) if setup.version else None
+    inferred = setup.version is None and len(exposed) == 1
+    stated = exposed[0].series if inferred else setup.version
+    version = lookup(stated) if stated else None
     flag = _number(argument(setup.args, "reconcile-concurrency"))
     if workers is not None:
         concurrency = Setting(workers, SettingSource.METRIC, "controller_runtime_max_concurrent_reconciles")
@@ -73,10 +85,14 @@ def resolve_settings(
         concurrency = Setting(flag, SettingSource.ARGUMENT, "--reconcile-concurrency")
     else:
         concurrency = Setting(None, SettingSource.UNKNOWN, "no series and no argument tells")
+    qps = _client_setting("qps", setup, version)
+    if not qps.known and limiter_silent and version is not None and version.has_client_histograms:
+        qps = Setting(-1.0, SettingSource.METRIC, "request durations without any limiter sample: the limiter is off")
     return Settings(
-        version=setup.version,
+        version=stated,
+        version_inferred=inferred,
         concurrency=concurrency,
-        qps=_client_setting("qps", setup, version),
+        qps=qps,
         burst=_client_setting("burst", setup, version),
         cpu_limit_cores=_limit(cpu_limit),
         memory_limit_bytes=_limit(memory_limit),

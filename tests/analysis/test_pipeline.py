@@ -46,6 +46,7 @@ def test_a_metrics_file_alone_is_enough(tmp_path: Path) -> None:
     report = analyse(RecordingSource(alone), Options())
     assert report.findings[0].code.value == "workers-saturated"
     assert report.advice.concurrency.value == 4
+    assert (report.settings.version, report.settings.version_inferred) == ("1.7", True)
     assert report.advice.qps.current is None
     reasons = {one.name: one.reason for one in report.missing}
     assert reasons["log.throttle_lines"] == "no operator log in the input"

@@ -10,6 +10,7 @@ from rich.console import Console
 from advisor.analysis import Options, analyse
 from advisor.diagnosis.findings import RULES
 from advisor.diagnosis.rule import Rule
+from advisor.model.advice import Direction, KnobAdvice
 from advisor.model.raw import ReadNote
 from advisor.model.report import Report
 from advisor.report.jsonreport import render_json, report_schema
@@ -104,3 +105,28 @@ def test_pages_name_their_thresholds(rule: Rule) -> None:
         assert f"\n## {part}\n" in page
     for name in rule.page.thresholds:
         assert f"- `thresholds.{name}` = " in page
+
+
+def test_an_inferred_version_is_marked(example: Report) -> None:
+    """A version that was not stated is shown as what it is."""
+    settings = msgspec.structs.replace(example.settings, version="1.7", version_inferred=True)
+    first = plain_report(msgspec.structs.replace(example, settings=settings), width=WIDTH).splitlines()[0]
+    assert first.startswith("kuberay operator 1.7 (by what it exposes): recording from")
+
+
+@pytest.mark.parametrize(
+    ("name", "current", "value", "line"),
+    [
+        ("qps", -1.0, 50.0, "Set qps off -> 50; keep the rest."),
+        ("memory_bytes", 2.0**29, 2.0**30, "Set memory 512 MiB -> 1 GiB; keep the rest."),
+        ("cpu_cores", 0.1, 0.4, "Set cpu 0.1 cores -> 0.4 cores; keep the rest."),
+    ],
+)
+def test_the_advice_in_one_line(name: str, current: float, value: float, line: str, example: Report) -> None:
+    """Settings are named as people call them, with units."""
+    unchanged = msgspec.structs.replace(
+        example.advice.concurrency, direction=Direction.KEEP, value=example.advice.concurrency.current
+    )
+    knob = KnobAdvice(direction=Direction.RAISE, current=current, value=value, reason="because")
+    advice = msgspec.structs.replace(example.advice, concurrency=unchanged, **{name: knob})
+    assert line in plain_report(msgspec.structs.replace(example, advice=advice), width=WIDTH).splitlines()

@@ -1,5 +1,6 @@
 import pytest
 
+from advisor.knowledge.versions import VERSIONS, latest
 from advisor.model.raw import Setup
 from advisor.model.settings import Setting, Settings, SettingSource
 from advisor.signals.settings import argument, resolve_settings
@@ -146,3 +147,33 @@ def test_limits_of_the_container() -> None:
     assert found.cpu_limit_cores == Setting(0.5, SettingSource.METRIC, "kube_pod_container_resource_limits")
     assert found.memory_limit_bytes == Setting(None, UNKNOWN, "no kube_pod_container_resource_limits")
     assert (found.cpu_limit_cores.known, found.memory_limit_bytes.known) == (True, False)
+
+
+class TestVersionFromWhatIsExposed:
+    def test_a_single_compatible_release_stands_in(self) -> None:
+        """Without a stated version, the one release that exposes all this is taken, and marked as inferred."""
+        found = resolve_settings(Setup(), exposed=(latest(),), workers=None, cpu_limit=None, memory_limit=None)
+        assert (found.version, found.version_inferred) == (latest().series, True)
+
+    def test_several_compatible_releases_tell_nothing(self) -> None:
+        """Releases that look alike from outside are not guessed between."""
+        found = resolve_settings(Setup(), exposed=VERSIONS[-3:-1], workers=None, cpu_limit=None, memory_limit=None)
+        assert (found.version, found.version_inferred) == (None, False)
+
+    def test_a_stated_version_wins(self) -> None:
+        """What the operator was said to be is not overruled."""
+        found = resolve_settings(
+            Setup(version="1.6.1"), exposed=(latest(),), workers=None, cpu_limit=None, memory_limit=None
+        )
+        assert (found.version, found.version_inferred) == ("1.6.1", False)
+
+    @pytest.mark.parametrize(
+        ("version", "args", "qps"),
+        [("1.7.0", (), -1.0), ("1.7.0", ("--qps=50",), 50.0), ("1.6.1", (), None), (None, (), None)],
+    )
+    def test_a_silent_limiter_is_off(self, version: str | None, args: tuple[str, ...], qps: float | None) -> None:
+        """Where the limiter's histogram is registered along with the durations, no sample means no limiter."""
+        found = resolve_settings(
+            Setup(version=version, args=args), limiter_silent=True, workers=None, cpu_limit=None, memory_limit=None
+        )
+        assert found.qps.value == qps
