@@ -148,7 +148,7 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("advisor.cli.commands.analyse", interrupted)
+    monkeypatch.setattr("advisor.cli.analyze.analyse", interrupted)
     assert run("analyze", "--recording", str(EXAMPLE)) == entry.INTERRUPTED == 130
     assert capsys.readouterr().err.strip() == "interrupted"
 
