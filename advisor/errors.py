@@ -6,6 +6,7 @@
     +-- InputError                    exit code 3
     |   +-- InputNotFoundError        exit code 3
     |   +-- InputFormatError          exit code 3
+    +-- OutputError                   exit code 3
     +-- NothingToAnalyseError         exit code 4
     +-- UnknownNameError              exit code 2
 
@@ -21,6 +22,7 @@ __all__ = [
     "InputFormatError",
     "InputNotFoundError",
     "NothingToAnalyseError",
+    "OutputError",
     "UnknownNameError",
 ]
 
@@ -60,6 +62,12 @@ class InputNotFoundError(InputError):
 
 class InputFormatError(InputError):
     """The input is not in a format that this program reads."""
+
+
+class OutputError(AdvisorError):
+    """What was made cannot be written where it should go."""
+
+    exit_code = 3
 
 
 class NothingToAnalyseError(AdvisorError):

@@ -63,6 +63,7 @@ def _item_name(item: object) -> str:
 
 def _derived(signals: OperatorSignals, policy: Policy) -> Iterator[tuple[str, Figure]]:
     busiest = max(signals.controllers, key=lambda one: one.busy_worker_seconds.or_else(0.0), default=None)
+    yield from _needed_qps(signals)
     if busiest is None:
         return
     offered = offered_workers(busiest)
@@ -77,15 +78,48 @@ def _derived(signals: OperatorSignals, policy: Policy) -> Iterator[tuple[str, Fi
         origin = busiest.reconciles_per_second.origin
         yield _estimate("throughput_per_second", busiest.reconciles_per_second.value, "per_second", origin)
     workers, work = busiest.max_concurrent_reconciles.value, busiest.work_seconds_mean.value
-    if workers and work is not None and busiest.backlog_peak.value is not None:
-        drain = busiest.backlog_peak.value * work / workers
-        yield _estimate("drain_seconds", drain, "seconds", "backlog peak x time of one reconcile / workers")
+    if workers and work is not None:
+        yield from _drain(signals, busiest, workers, work)
     demand, qps = bucket_demand_per_second(signals), signals.settings.qps.value
     if demand is not None:
         yield _estimate("bucket_demand_per_second", demand, "per_second", "workers / time of a write at the API server")
         if qps is not None and qps > 0 and workers:
             wait = max(0.0, workers / qps - workers / demand)
             yield _estimate("limiter_wait_seconds", wait, "seconds", "max(0, workers / QPS - time of a write)")
+
+
+def _drain(
+    signals: OperatorSignals, busiest: ControllerSignals, workers: float, work: float
+) -> Iterator[tuple[str, Figure]]:
+    """How long a batch takes at least: no faster than its workers, and no faster than the limiter allows."""
+    demand, qps, burst = signals.demand, signals.settings.qps.value, signals.settings.burst.value
+    items, calls = demand.items_in_burst.value, demand.api_calls_per_item.value
+    if items is None:
+        backlog = busiest.backlog_peak.value
+        if backlog is not None:
+            text = "backlog peak x time of one reconcile / workers"
+            yield _estimate("drain_seconds", backlog * work / workers, "seconds", text)
+        return
+    bounds = [(items * work / workers, "items x time of one reconcile / workers")]
+    if calls is not None and qps is not None and qps > 0:
+        bounds.append((max(0.0, items * calls - (burst or 0.0)) / qps, "(items x calls per item - Burst) / QPS"))
+    seconds, text = max(bounds)
+    yield _estimate("drain_seconds", seconds, "seconds", text)
+
+
+def _needed_qps(signals: OperatorSignals) -> Iterator[tuple[str, Figure]]:
+    """What QPS a load needs at the very least, without headroom."""
+    demand = signals.demand
+    needs = []
+    for one in signals.controllers:
+        calls, period = one.api_calls_per_reconcile.value, demand.resync_seconds.value
+        if calls is None:
+            continue
+        objects = demand.objects.get(one.controller)
+        periodic = objects.or_else(0.0) / period if objects is not None and period else 0.0
+        needs.append(max(one.adds_per_second.or_else(0.0), periodic) * calls)
+    if needs:
+        yield _estimate("needed_qps", max(needs), "per_second", "arrival rate x calls per reconcile, without headroom")
 
 
 def _estimate(name: str, value: float, unit: str, origin: str) -> tuple[str, Figure]:

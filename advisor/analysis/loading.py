@@ -3,21 +3,25 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
 from typing import Protocol
 
+import msgspec
+
 from advisor.errors import NothingToAnalyseError
+from advisor.model.facts import Facts
 from advisor.model.raw import LogRecord, ObjectChange, ReadNote, Selection, SeriesStore, Setup
 from advisor.model.report import SourceInfo
 from advisor.model.signal import Window
 from advisor.model.signals import Episode, OperatorSignals
+from advisor.model.timeline import Timeline
 from advisor.signals.episodes import CutRules
+from advisor.signals.fromfacts import FactsObservation
 from advisor.signals.logdigest import LogDigest
 from advisor.signals.names import SELECTION
 from advisor.signals.objecttimeline import ObjectTimeline
 from advisor.signals.observations import Observations
 
-__all__ = ["Loaded", "Observed", "Progress", "Source", "ignore_progress", "load_source"]
+__all__ = ["Loaded", "Observed", "Progress", "Source", "ignore_progress", "load_facts", "load_source"]
 
 Progress = Callable[[str], None]
 """Called with the name of each step as it begins."""
@@ -68,8 +72,8 @@ class Observed(Protocol):
     """What was observed of one operator, whatever it was learnt from."""
 
     @property
-    def scrapes(self) -> Sequence[float]:
-        """Times at which the operator was looked at."""
+    def scrapes(self) -> Sequence[float] | None:
+        """Times at which the operator was looked at; None where somebody told the figures."""
         ...
 
     def episodes(self, rules: CutRules) -> tuple[Episode, ...]:
@@ -89,14 +93,20 @@ class Loaded:
     observed: Observed
     args: tuple[str, ...]
     info: SourceInfo
+    timeline: Timeline | None = None
 
 
 def ignore_progress(_: str) -> None:
     """Progress that nobody looks at."""
 
 
-def load_source(source: Source, progress: Progress = ignore_progress) -> Loaded:
+def load_source(source: Source, progress: Progress = ignore_progress, told: Setup | None = None) -> Loaded:
     """Read a source of samples to its end.
+
+    Args:
+        source: where samples come from.
+        progress: is told each step.
+        told: the version and arguments that somebody states; they go before what the source says.
 
     Raises:
         InputError: the source cannot be read.
@@ -114,6 +124,8 @@ def load_source(source: Source, progress: Progress = ignore_progress) -> Loaded:
         timeline.add(change)
     progress("computing signals")
     setup = source.setup()
+    if told is not None:
+        setup = msgspec.structs.replace(setup, version=told.version or setup.version, args=told.args or setup.args)
     observed = Observations(store, digest, timeline, setup)
     whole = observed.whole()
     if whole is None:
@@ -128,17 +140,30 @@ def load_source(source: Source, progress: Progress = ignore_progress) -> Loaded:
         log_lines=source.log_lines,
         object_changes=timeline.changes,
         window=whole,
-        notes=(*source.notes, *_gaps(observed.scrapes, store.origin)),
+        notes=(*source.notes, *_left_out(observed, store.origin), *_gaps(observed, store.origin)),
     )
-    return Loaded(_OPERATOR, observed, setup.args, info)
+    return Loaded(_OPERATOR, observed, setup.args, info, observed.timeline())
 
 
-def _gaps(scrapes: Sequence[float], origin: str) -> Iterator[ReadNote]:
-    """A note for each pause between scrapes that is several times the usual one."""
-    pauses = [later - earlier for earlier, later in pairwise(scrapes)]
-    usual = median(pauses)
-    for start, pause in zip(scrapes, pauses, strict=False):
-        if pause > _GAP_INTERVALS * usual:
+def load_facts(facts: Facts) -> Loaded:
+    """What somebody knows, as an observation of one nominal hour."""
+    observed = FactsObservation(facts)
+    info = SourceInfo(kind="facts", samples=0, log_lines=0, object_changes=0, window=observed.window)
+    return Loaded(facts.operator.name or "unnamed", observed, (), info)
+
+
+def _left_out(observed: Observations, origin: str) -> Iterator[ReadNote]:
+    """A note where there were more controllers than an operator has."""
+    if observed.controllers_left_out:
+        message = f"controllers left out, those with the fewest samples: {observed.controllers_left_out}"
+        yield ReadNote(where=origin, message=message)
+
+
+def _gaps(observed: Observations, origin: str) -> Iterator[ReadNote]:
+    """A note for each pause between scrapes that is several times the usual one of a process."""
+    longest = _GAP_INTERVALS * observed.usual_pause_seconds
+    for start, end in pairwise(observed.scrapes):
+        if (pause := end - start) > longest:
             yield ReadNote(
                 where=origin, message=f"no samples for {pause:.0f} s after {start:.0f}; nothing is assumed there"
             )

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from advisor.analysis.comparisonrules import ComparisonRules
 from advisor.diagnosis.thresholds import Thresholds
 from advisor.errors import UnknownNameError
 from advisor.recommend.policy import Policy
@@ -11,11 +12,12 @@ __all__ = ["Options", "override"]
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Thresholds of the diagnosis, bounds of the advice, rules for cutting episodes."""
+    """Thresholds of the diagnosis, bounds of the advice, rules for cutting episodes, rules of a comparison."""
 
     thresholds: Thresholds = Thresholds()
     policy: Policy = Policy()
     cut_rules: CutRules = CutRules()
+    comparison: ComparisonRules = ComparisonRules()
 
 
 def override(options: Options, assignments: tuple[str, ...]) -> Options:
@@ -30,7 +32,9 @@ def override(options: Options, assignments: tuple[str, ...]) -> Options:
         section = getattr(options, section_name, None)
         if not isinstance(section, msgspec.Struct):
             raise UnknownNameError(
-                f"there is no section {section_name!r}", where=f"--set {text}", hint="thresholds, policy or cut_rules"
+                f"there is no section {section_name!r}",
+                where=f"--set {text}",
+                hint="thresholds, policy, cut_rules or comparison",
             )
         known = {field.name: field.type for field in msgspec.structs.fields(section)}
         if name not in known:

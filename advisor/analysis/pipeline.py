@@ -5,8 +5,7 @@ from advisor.analysis.loading import Loaded, Progress, Source, ignore_progress, 
 from advisor.analysis.options import Options
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.engine import Diagnosis, diagnose, verdict_index
-from advisor.model.report import EpisodeReport, Report
-from advisor.model.signal import Window
+from advisor.model.report import EpisodeReport, Report, SourceInfo
 from advisor.model.text import format_value
 from advisor.recommend.advise import advise
 from advisor.recommend.predictions import predict
@@ -34,7 +33,7 @@ def report_of(loaded: Loaded, options: Options) -> Report:
                 signals=observed.signals(episode.window),
                 whole=everything,
                 episode=episode,
-                scrapes=len(observed.scrapes),
+                scrapes=None if observed.scrapes is None else len(observed.scrapes),
                 thresholds=options.thresholds,
             )
         )
@@ -47,7 +46,7 @@ def report_of(loaded: Loaded, options: Options) -> Report:
     figures, absent = figures_of(signals, options.policy)
     return Report(
         operator=loaded.operator,
-        verdict=_sentence(verdict, whole),
+        verdict=_sentence(verdict, loaded.info),
         source=loaded.info,
         findings=verdict.findings,
         advice=advice,
@@ -66,12 +65,15 @@ def report_of(loaded: Loaded, options: Options) -> Report:
         settings=signals.settings,
         keys=signals.keys,
         namespaces=signals.namespaces,
+        timeline=loaded.timeline,
     )
 
 
-def _sentence(verdict: Diagnosis, whole: Window) -> str:
-    """The verdict in one sentence, with the episode that it is for."""
-    episode = verdict.case.episode
+def _sentence(verdict: Diagnosis, info: SourceInfo) -> str:
+    """The verdict in one sentence, with the episode that it is for; told figures have no time of their own."""
+    episode, whole = verdict.case.episode, info.window
+    if info.kind == "facts":
+        return f"{verdict.primary.title}."
     start, length = episode.window.start - whole.start, episode.window.seconds
     when = f"{episode.kind.value} episode, {format_value(start, 'seconds')} in, {format_value(length, 'seconds')} long"
     return f"{verdict.primary.title} ({when})."

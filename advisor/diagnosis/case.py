@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from advisor.diagnosis.thresholds import Thresholds
-from advisor.knowledge.programs import EXTERNAL_CALLERS
+from advisor.knowledge.programs import EXTERNAL_CALLERS, program_of
 from advisor.model.finding import Severity
 from advisor.model.signals import ControllerSignals, Episode, KeyLoad, OperatorSignals
 
@@ -32,8 +32,14 @@ class Case:
     signals: OperatorSignals
     whole: OperatorSignals
     episode: Episode
-    scrapes: int
+    scrapes: int | None
+    """Scrapes of the whole observation; None where somebody told the figures."""
     thresholds: Thresholds
+
+    @property
+    def too_few_scrapes(self) -> bool:
+        """Whether rates and means of so few scrapes are chance."""
+        return self.scrapes is not None and self.scrapes < self.thresholds.fewest_scrapes
 
     @cached_property
     def waiting(self) -> Waiting:
@@ -114,7 +120,12 @@ class Case:
     @cached_property
     def external_controllers(self) -> tuple[ControllerSignals, ...]:
         """Controllers that may call something else than the API server."""
-        return tuple(one for one in self.signals.controllers if one.controller in EXTERNAL_CALLERS)
+        told = self.signals.external.call_seconds_mean.known
+        return tuple(
+            one
+            for one in self.signals.controllers
+            if one.controller in EXTERNAL_CALLERS or (told and program_of(one.controller) is None)
+        )
 
     @cached_property
     def hottest(self) -> KeyLoad | None:

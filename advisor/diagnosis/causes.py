@@ -5,12 +5,16 @@ any cause that more workers would not cure (docs/decision-table.md).
 """
 
 from advisor.diagnosis.case import Case
+from advisor.diagnosis.thresholds import Thresholds
 from advisor.knowledge.logs import THROTTLE_LINE_INTERVAL_SECONDS
+from advisor.knowledge.programs import program_of
 from advisor.model.finding import Severity
+from advisor.model.signals import ControllerSignals
 
 __all__ = [
     "api_slow",
     "at_limiter_ceiling",
+    "best_workers",
     "cause_hidden",
     "cpu_bound",
     "errors_dominate",
@@ -18,15 +22,26 @@ __all__ = [
     "external_bound",
     "external_controllers_busy_share",
     "foreign_writer",
+    "levelled_off",
     "limiter_bound",
     "limiter_bound_without_histogram",
+    "more_workers_are_slower",
+    "one_at_a_time",
     "one_key_decides",
     "others_wait",
+    "peak_workers",
     "retries_dominate",
     "server_sheds_load",
+    "stuck_workers",
     "throttled_in_log",
     "write_seconds",
 ]
+
+
+_MATERIALLY_MORE = 1.5
+"""Factor in workers between two measured points from which a gain would show above the noise."""
+_STUCK_RUNS = 10.0
+"""A run this many times as long as the mean one is not a slow reconcile but a stuck one."""
 
 
 def cpu_bound(case: Case) -> bool:
@@ -46,9 +61,19 @@ def limiter_bound(case: Case) -> bool:
         return False
     share, limits = case.signals.budget.client_limiter, case.thresholds
     if not share.known:
-        return at_limiter_ceiling(case)
+        return _waits_alone(case) or at_limiter_ceiling(case)
     runs_empty = case.signals.client.limited_share.at_least(limits.limited_requests_share)
     return share.at_least(limits.limiter_share) or (runs_empty and share.at_least(limits.limiter_noticed_share))
+
+
+def _waits_alone(case: Case) -> bool:
+    """Of an operator whose workers are not known: most requests wait long in the limiter."""
+    client, limits = case.signals.client, case.thresholds
+    return (
+        not case.signals.controllers
+        and client.limited_share.at_least(limits.limited_requests_share)
+        and client.limiter_wait_seconds_mean.at_least(limits.wait_warning_seconds)
+    )
 
 
 def at_limiter_ceiling(case: Case) -> bool:
@@ -67,7 +92,16 @@ def at_limiter_ceiling(case: Case) -> bool:
     rate = case.signals.demand.sustained_pods_per_second
     if rate.known:
         return abs(rate.or_else(0.0) - qps) <= case.thresholds.plateau_tolerance * qps
-    return not limiter_excluded(case) and inferred_slow(case)
+    if limiter_excluded(case):
+        return False
+    return inferred_slow(case) or _total_at_ceiling(case, qps)
+
+
+def _total_at_ceiling(case: Case, qps: float) -> bool:
+    """All requests together come at just QPS, of an operator that is not known: it may write one kind."""
+    total = case.signals.client.requests_per_second.value
+    known = any(program_of(one.controller) is not None for one in case.signals.controllers)
+    return not known and total is not None and abs(total - qps) <= case.thresholds.plateau_tolerance * qps
 
 
 def limiter_excluded(case: Case) -> bool:
@@ -82,7 +116,7 @@ def limiter_excluded(case: Case) -> bool:
     rate = signals.demand.sustained_pods_per_second.value
     if qps is None:
         return False
-    fastest = rate if rate is not None else posts
+    fastest = next((one for one in (rate, posts, signals.client.requests_per_second.value) if one is not None), None)
     return fastest is not None and fastest < (1.0 - case.thresholds.plateau_tolerance) * qps
 
 
@@ -168,6 +202,62 @@ def api_slow(case: Case) -> bool:
     return seconds is not None and seconds >= case.thresholds.slow_write_seconds and enough
 
 
+def one_at_a_time(case: Case) -> bool:
+    """Each busy controller has a single worker, so slow answers are latency and not contention by this operator.
+
+    More workers then shorten the wait of other keys, at two requests in flight instead of one.
+    """
+    workers = [
+        one.max_concurrent_reconciles.or_else(0.0) for one in case.signals.controllers if one.backlog_peak.at_least(1.0)
+    ]
+    return bool(workers) and max(workers) <= 1.0 and not server_sheds_load(case)
+
+
+def more_workers_are_slower(case: Case) -> bool:
+    """Measured points show that fewer workers got more done."""
+    return any(best_workers(one, case.thresholds) is not None for one in case.signals.controllers)
+
+
+def best_workers(controller: ControllerSignals, thresholds: Thresholds) -> float | None:
+    """The number of workers that got most done, where the present number gets materially less; else None."""
+    present = controller.max_concurrent_reconciles.value
+    reached = [point for point in controller.scaling if present is not None and point.workers <= present]
+    if not reached:
+        return None
+    now = max(reached, key=lambda point: point.workers)
+    best = max(reached, key=lambda point: (point.items_per_second, -point.workers))
+    slower = now.items_per_second < (1.0 - thresholds.slower_with_more_ratio) * best.items_per_second
+    return best.workers if best.workers < now.workers and slower else None
+
+
+def levelled_off(controller: ControllerSignals, thresholds: Thresholds) -> bool:
+    """Measured points show that materially fewer workers got as much done, within noise."""
+    present = controller.max_concurrent_reconciles.value
+    reached = [point for point in controller.scaling if present is not None and point.workers <= present]
+    if not reached:
+        return False
+    now = max(reached, key=lambda point: point.workers)
+    least = (1.0 - thresholds.slower_with_more_ratio) * now.items_per_second
+    return any(point.items_per_second >= least for point in reached if point.workers * _MATERIALLY_MORE <= now.workers)
+
+
+def peak_workers(controller: ControllerSignals, thresholds: Thresholds) -> float | None:
+    """Workers busy at the peak: seen, else guessed from the mean; None where neither is known."""
+    seen, mean = controller.active_workers_peak.value, controller.busy_workers_mean.value
+    if seen is not None:
+        return max(seen, mean or 0.0)
+    return None if mean is None else thresholds.peak_of_mean * mean
+
+
+def stuck_workers(controller: ControllerSignals) -> float:
+    """Workers whose reconciles never end: busy time that finished work cannot explain, beside a very long run."""
+    busy, work = controller.busy_workers_mean.value, controller.work_seconds_mean.value
+    rate = controller.reconciles_per_second.value
+    if busy is None or not work or rate is None or not controller.longest_running_seconds.at_least(_STUCK_RUNS * work):
+        return 0.0
+    return max(0.0, busy - rate * work)
+
+
 def excess_share(case: Case) -> float:
     """Part of the busy worker time that goes into the API server beyond what one of usual speed would take."""
     seconds = write_seconds(case)
@@ -231,7 +321,9 @@ def one_key_decides(case: Case) -> bool:
     limits = case.thresholds
     hottest = case.hottest
     if hottest is not None:
-        return hottest.busy_share >= limits.hot_key_share and not others_wait(case)
+        rate = hottest.reconciles / case.signals.window.seconds
+        decides = hottest.busy_share >= limits.hot_key_share or rate >= limits.hot_key_loop_per_second
+        return decides and not others_wait(case)
     return any(
         one.blocked_ratio.at_least(limits.hot_key_share)
         and one.busy_workers_mean.or_else(0.0) <= 1.0 + limits.idle_workers

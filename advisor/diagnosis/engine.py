@@ -13,7 +13,6 @@ from advisor.model.signals import EpisodeKind
 __all__ = ["Diagnosis", "diagnose", "rule_for", "verdict_index"]
 
 _RANK = {Severity.CRITICAL: 2, Severity.WARNING: 1, Severity.INFO: 0}
-_REFUSALS = frozenset({FindingCode.INSUFFICIENT_DATA, FindingCode.NOT_LEADER})
 _CONTEXT = frozenset({FindingCode.METRICS_MISSING, FindingCode.HEALTHY})
 """Findings that describe the data or the absence of trouble."""
 _PLACE = {FindingCode.HEALTHY: 0, FindingCode.OVER_PROVISIONED: 0, FindingCode.METRICS_MISSING: 2}
@@ -35,7 +34,7 @@ class Diagnosis:
     @property
     def refuses(self) -> bool:
         """Whether no advice may rest on this episode."""
-        return any(one.code in _REFUSALS for one in self.findings)
+        return any(one.refuses for one in self.findings)
 
 
 def rule_for(code: str) -> Rule:
@@ -58,11 +57,13 @@ def diagnose(case: Case) -> Diagnosis:
     hold either, keys wait for an unknown reason and that is said.
     """
     found = {rule.code: one for rule in RULES if (one := rule.examine(case)) is not None}
-    refusals = [one for code, one in found.items() if code in _REFUSALS]
+    problem = any(_is_problem(one) and not one.refuses for code, one in found.items() if code not in _CONTEXT)
+    if problem and not case.too_few_scrapes:
+        found.pop(FindingCode.INSUFFICIENT_DATA, None)  # what the process alone tells is enough
+    refusals = [one for one in found.values() if one.refuses]
     if refusals:
-        context = [one for code, one in found.items() if code is FindingCode.METRICS_MISSING]
+        context = [one for code, one in found.items() if code is FindingCode.METRICS_MISSING and not one.refuses]
         return Diagnosis(case, (*refusals, *context))
-    problem = any(_is_problem(one) for code, one in found.items() if code not in _CONTEXT)
     if problem or FindingCode.OVER_PROVISIONED in found:
         found.pop(FindingCode.HEALTHY, None)
     elif FindingCode.HEALTHY not in found:
@@ -82,7 +83,8 @@ def _order(finding: Finding) -> tuple[int, int, float, str]:
 def verdict_index(diagnoses: Sequence[Diagnosis]) -> int:
     """Which episode the verdict is for: the one where most time was lost to something worth a warning.
 
-    Where nothing is worth a warning it is the longest one after start-up.
+    Where nothing is worth a warning it is the one after start-up in which workers were busy longest in sum: what a
+    quiet hour says of the operator is less than what a burst does.
     """
 
     def weight(index: int) -> tuple[int, float, float]:
@@ -91,6 +93,6 @@ def verdict_index(diagnoses: Sequence[Diagnosis]) -> int:
         settled = one.case.episode.kind is not EpisodeKind.STARTUP
         if severe:
             return (2, one.case.lost_seconds, 0.0)
-        return (1 if settled else 0, 0.0, one.case.signals.window.seconds)
+        return (1 if settled else 0, one.case.busy_seconds, one.case.signals.window.seconds)
 
     return max(range(len(diagnoses)), key=weight)

@@ -62,6 +62,7 @@ def finding(  # noqa: PLR0913 - one keyword for each part of a finding
     checks: tuple[Check, ...] = (),
     next_steps: tuple[str, ...] = (),
     subject: str = "",
+    refuses: bool = False,
     lost_seconds: float = 0.0,
 ) -> Finding:
     """A finding whose share of lost time is taken from the case; estimated evidence lowers a high confidence."""
@@ -78,6 +79,7 @@ def finding(  # noqa: PLR0913 - one keyword for each part of a finding
         checks=checks,
         next_steps=next_steps,
         subject=subject,
+        refuses=refuses,
         lost_seconds=lost_seconds,
         lost_ratio=lost_ratio,
     )

@@ -53,6 +53,8 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     """Workers below this cost nothing worth a change: an idle worker is one sleeping goroutine."""
     over_provisioned_ratio: float = 0.25
     """Largest part of the workers ever busy, below which the setting is more risk than use."""
+    peak_of_mean: float = 4.0
+    """Workers busy at a peak for each one busy on average, where no peak is known."""
     initial_list_keys: float = 10.0
     """Keys at priority -100 that make a start-up worth naming."""
     elsewhere_seconds: float = 60.0
@@ -63,6 +65,26 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     """An unmet expectation older than this is a delete: a create counts as met after 30 s (research: kuberay 4.5)."""
     idle_workers: float = 0.5
     """Mean busy workers below which the operator is idle."""
+    lease_errors_per_hour: float = 1.0
+    """Lease errors from which the operator keeps starting anew; one in days is an outage that is over."""
+    memory_used_ratio: float = 0.9
+    """Working set of the limit from which the next burst may kill the process."""
+    hot_key_loop_per_second: float = 5.0
+    """Reconciles of one key per second that no chain of its own writes and events explains: a loop or a busy writer."""
+    slower_with_more_ratio: float = 0.1
+    """Part by which throughput is lower with more workers, from measured points, to be more than noise."""
+    late_periods_ratio: float = 0.2
+    """Part by which a periodic load asks for more than is done, from which objects visibly come round late."""
+    initial_list_ratio: float = 0.8
+    """Depth as part of all objects after a restart that is the initial list."""
+    starved_keys: float = 1.0
+    """Keys at priority -100 and at 0, on average, from which the lower priority never gets its turn."""
+    retry_bucket_tolerance: float = 0.15
+    """How close to ten a second the adds must stay to look like the classic queue's retry bucket."""
+    surplus_ratio: float = 0.05
+    """Part by which more was created than asked for that is no chance."""
+    misread_quantile_factor: float = 3.0
+    """Factor between a wait's 0.99 quantile and its mean from which decade buckets may have made it up."""
     fewest_scrapes: int = 4
     """Scrapes below which rates and means are chance."""
     fewest_reconciles: float = 20.0

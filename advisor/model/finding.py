@@ -73,8 +73,9 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One finding about one episode.
 
-    ``lost_seconds`` is the waiting time (key, worker or cluster seconds) that the finding explains, and
-    ``lost_ratio`` its share of all that was lost in the episode; findings are ranked by it.
+    ``refuses`` says that no advice on any setting may rest on this episode. ``lost_seconds`` is the waiting time (key,
+    worker or cluster seconds) that the finding explains, and ``lost_ratio`` its share of all that was lost in the
+    episode; findings are ranked by it.
     """
 
     code: FindingCode
@@ -86,5 +87,6 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[Check, ...] = ()
     next_steps: tuple[str, ...] = ()
     subject: str = ""
+    refuses: bool = False
     lost_seconds: float = 0.0
     lost_ratio: float = 0.0

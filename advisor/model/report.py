@@ -10,6 +10,7 @@ from advisor.model.raw import ReadNote
 from advisor.model.settings import Settings
 from advisor.model.signal import Window
 from advisor.model.signals import Episode, KeyLoad, NamespaceLoad
+from advisor.model.timeline import Timeline
 
 __all__ = ["EpisodeReport", "Figure", "MissingFigure", "Report", "SourceInfo"]
 
@@ -72,3 +73,5 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings
     keys: tuple[KeyLoad, ...]
     namespaces: tuple[NamespaceLoad, ...]
+    timeline: Timeline | None = None
+    """None where the input holds no samples over time."""

@@ -13,6 +13,7 @@ class SettingSource(enum.StrEnum):
     METRIC = "metric"
     ARGUMENT = "argument"
     CONFIGURATION = "configuration"
+    STATED = "stated"
     VERSION_DEFAULT = "version_default"
     UNKNOWN = "unknown"
 
@@ -38,6 +39,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     version: str | None
     version_inferred: bool = False
+    is_kuberay: bool = True
+    """Whether versions, defaults and the chart of KubeRay hold for it; told figures may be of another operator."""
     concurrency: Setting
     qps: Setting
     burst: Setting

@@ -4,6 +4,7 @@ import enum
 
 import msgspec
 
+from advisor.model.facts import ScalingPoint
 from advisor.model.settings import Settings
 from advisor.model.signal import Signal, Window
 
@@ -13,6 +14,7 @@ __all__ = [
     "DemandSignals",
     "Episode",
     "EpisodeKind",
+    "ExternalSignals",
     "KeyLoad",
     "LogSignals",
     "NamespaceLoad",
@@ -53,6 +55,7 @@ class ControllerSignals(msgspec.Struct, frozen=True, kw_only=True):
 
     controller: str
     max_concurrent_reconciles: Signal
+    configured_concurrency: Signal
     busy_worker_seconds: Signal
     busy_workers_mean: Signal
     active_workers_peak: Signal
@@ -69,6 +72,7 @@ class ControllerSignals(msgspec.Struct, frozen=True, kw_only=True):
     reconciles: Signal
     reconciles_per_second: Signal
     queue_wait_seconds_mean: Signal
+    queue_wait_seconds_p99: Signal
     waiting_key_seconds: Signal
     oldest_wait_seconds_peak: Signal
     work_seconds_mean: Signal
@@ -83,6 +87,9 @@ class ControllerSignals(msgspec.Struct, frozen=True, kw_only=True):
     delayed_adds_per_second: Signal
     hottest_key_share: Signal
     distinct_keys: Signal
+    api_calls_per_reconcile: Signal
+    scaling: tuple[ScalingPoint, ...]
+    """Throughputs measured at other numbers of workers, where somebody has them."""
 
 
 class VerbSignals(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +138,10 @@ class ProcessSignals(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: Signal
     memory_limit_bytes: Signal
     restarts: Signal
+    oom_kills: Signal
+    replicas: Signal
     leader: Signal
+    lease_errors_per_hour: Signal
     uptime_seconds: Signal
 
 
@@ -150,6 +160,17 @@ class DemandSignals(msgspec.Struct, frozen=True, kw_only=True):
     largest_fanout_pods: Signal
     pending_pod_seconds: Signal
     missing_pod_cluster_seconds: Signal
+    resync_seconds: Signal
+    items_in_burst: Signal
+    drain_seconds: Signal
+    api_calls_per_item: Signal
+
+
+class ExternalSignals(msgspec.Struct, frozen=True, kw_only=True):
+    """Calls to something else than the API server; no series tells them, a person may."""
+
+    call_seconds_mean: Signal
+    timeouts_per_second: Signal
 
 
 class LogSignals(msgspec.Struct, frozen=True, kw_only=True):
@@ -214,6 +235,7 @@ class OperatorSignals(msgspec.Struct, frozen=True, kw_only=True):
     process: ProcessSignals
     demand: DemandSignals
     log: LogSignals
+    external: ExternalSignals
     budget: TimeBudget
     keys: tuple[KeyLoad, ...]
     namespaces: tuple[NamespaceLoad, ...]

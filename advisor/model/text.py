@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from advisor.model.signal import Quality, Signal, Unit
 
-__all__ = ["format_signal", "format_value"]
+__all__ = ["format_change", "format_signal", "format_value"]
 
 _MILLI, _MICRO = 1e-3, 1e-6
 _LONG_SECONDS = 120.0
+_MANIFOLD, _BEYOND_COUNTING = 2.0, 1000.0
 _BYTE_STEPS = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"))
 
 
@@ -27,6 +28,16 @@ def format_signal(signal: Signal) -> str:
     if signal.low is not None and signal.high is not None and signal.low < signal.high:
         return f"{text} ({format_value(signal.low, signal.unit)} to {format_value(signal.high, signal.unit)})"
     return text
+
+
+def format_change(ratio: float) -> str:
+    """A ratio of after by before as ``-66%`` or ``+12%``, from a doubling on as ``x 5.4``."""
+    if ratio > _BEYOND_COUNTING:
+        return f"over x {_BEYOND_COUNTING:.0f}"
+    if ratio >= _MANIFOLD:
+        return f"x {_number(ratio)}"
+    percent = f"{ratio - 1.0:+.0%}"
+    return "0%" if percent in ("+0%", "-0%") else percent
 
 
 def _number(value: float) -> str:

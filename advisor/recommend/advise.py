@@ -80,5 +80,7 @@ def _advise(verdict: Diagnosis, shown: Diagnosis, policy: Policy, args: tuple[st
         memory_bytes=memory_advice(verdict, policy),
         actions=tuple(dict.fromkeys(actions))[:_MOST_ACTIONS],
     )
-    patches = render_patches(advice, verdict.case.signals.settings.version, args)
-    return msgspec.structs.replace(advice, patches=patches)
+    settings = verdict.case.signals.settings
+    if not settings.is_kuberay:
+        return advice  # the patches are values of KubeRay's chart and its flags
+    return msgspec.structs.replace(advice, patches=render_patches(advice, settings.version, args))

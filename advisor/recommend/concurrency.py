@@ -6,7 +6,9 @@ shrink in proportion to workers as long as a reconcile takes the same time.
 """
 
 import math
+from collections.abc import Callable
 
+from advisor.diagnosis.causes import best_workers, levelled_off, peak_workers, stuck_workers
 from advisor.diagnosis.engine import Diagnosis
 from advisor.knowledge.programs import FIXED_WORKERS, program_of
 from advisor.knowledge.versions import controller_of, lookup
@@ -19,7 +21,14 @@ from advisor.recommend.policy import Policy
 __all__ = ["concurrency_advice", "flag_reaches", "needed_workers", "offered_workers"]
 
 _RAISES = frozenset({FindingCode.WORKERS_SATURATED, FindingCode.EXTERNAL_CALL_SLOW})
-_GUARDS = frozenset({FindingCode.CPU_LIMITED, FindingCode.API_SERVER_SLOW, FindingCode.CLIENT_THROTTLED})
+_GUARDS = frozenset(
+    {
+        FindingCode.CPU_LIMITED,
+        FindingCode.MEMORY_LIMITED,
+        FindingCode.API_SERVER_SLOW,
+        FindingCode.CLIENT_THROTTLED,
+    }
+)
 """Findings that forbid a raise even where another comes first: more workers would only share what is short."""
 _HOLDS = {
     FindingCode.CLIENT_THROTTLED: "the client limiter holds the workers up; more workers would wait in it as well",
@@ -32,6 +41,12 @@ _HOLDS = {
     FindingCode.BOTTLENECK_ELSEWHERE: "the operator is idle; clusters wait for something else",
     FindingCode.CACHE_LAG: "the operator is idle and waits for its cache to show Pods",
     FindingCode.HEALTHY: "keys are taken up at once",
+    FindingCode.NOT_LEADER: "the operator keeps starting anew; stabilise it before anything is tuned",
+    FindingCode.MEMORY_LIMITED: "each worker holds memory of its own; raise the memory limit first",
+    FindingCode.QUEUE_LIMITER_BOUND: "the queue's own retry bucket is the limit, whatever the workers do",
+    FindingCode.PRIORITY_STARVATION: "changes keep the workers busy; low-priority keys need free ones",
+    FindingCode.SETTING_NOT_APPLIED: "the setting does not take effect; find out why before it is changed",
+    FindingCode.METRICS_MISSING: "what would tell is not exposed; complete the metrics first",
 }
 
 
@@ -46,6 +61,7 @@ def offered_workers(controller: ControllerSignals) -> float | None:
         return None
     workers = controller.max_concurrent_reconciles.or_else(busy)
     offered = max(busy, workers) if controller.backlog_mean.at_least(1.0) else busy
+    offered = max(offered, controller.adds_per_second.or_else(0.0) * controller.work_seconds_mean.or_else(0.0))
     program = program_of(controller.controller)
     timer = program.requeue_seconds if program is not None else None
     rate, work = controller.reconciles_per_second.value, controller.work_seconds_mean.value
@@ -73,18 +89,35 @@ def concurrency_advice(verdict: Diagnosis, policy: Policy) -> KnobAdvice:
     primary = verdict.primary
     if verdict.refuses or primary.code is FindingCode.INSUFFICIENT_DATA:
         return KnobAdvice(direction=Direction.NO_NUMBER, current=current, value=None, reason=primary.summary)
-    if primary.code is FindingCode.OVER_PROVISIONED and current is not None:
-        return _lower(verdict, current, policy)
-    if primary.code not in _RAISES or primary.severity is Severity.INFO:
-        reason = _HOLDS.get(primary.code, primary.summary)
-        return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
-    guard = next((one for one in verdict.findings if one.code in _GUARDS and one.severity is not Severity.INFO), None)
-    if guard is not None:
-        return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=_HOLDS[guard.code])
+    lower = _LOWERS.get(primary.code)
+    if lower is not None:
+        return lower(verdict, current, policy)
+    held = _reason_to_keep(verdict)
+    if held is not None:
+        return _keep(current, held)
     if current is None:
         reason = "all workers are busy, but their number is not known"
         return KnobAdvice(direction=Direction.RAISE, current=None, value=None, reason=reason)
     return _raise(verdict, current, policy)
+
+
+def _keep(current: float | None, reason: str) -> KnobAdvice:
+    return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
+
+
+def _reason_to_keep(verdict: Diagnosis) -> str | None:
+    """Why more workers would not help; None where they would."""
+    primary = verdict.primary
+    if primary.code not in _RAISES or primary.severity is Severity.INFO:
+        return _HOLDS.get(primary.code, primary.summary)
+    stuck = max((stuck_workers(one) for one in verdict.case.signals.controllers), default=0.0)
+    if stuck >= 1.0:
+        return f"{stuck:.0f} workers are held by reconciles that never end; more of them would be held as well"
+    level = next((one for one in verdict.case.signals.controllers if levelled_off(one, verdict.case.thresholds)), None)
+    if level is not None:
+        return f"by the measured points {level.controller} gets no more done with more workers"
+    guard = next((one for one in verdict.findings if one.code in _GUARDS and one.severity is not Severity.INFO), None)
+    return None if guard is None else _HOLDS[guard.code]
 
 
 def flag_reaches(signals: OperatorSignals, controller: str) -> bool:
@@ -150,17 +183,41 @@ def _worth_having(controller: ControllerSignals, current: float, policy: Policy)
     return math.inf if workers >= current * policy.largest_step else workers
 
 
-def _lower(verdict: Diagnosis, current: float, policy: Policy) -> KnobAdvice:
+def _back_to_best(verdict: Diagnosis, current: float | None, _: Policy) -> KnobAdvice:
+    """The number of workers that got most done, by the measured points."""
+    case = verdict.case
+    best = [found for one in case.signals.controllers if (found := best_workers(one, case.thresholds)) is not None]
+    reason = f"{best[0]:g} workers got more done than the present number"
+    return KnobAdvice(direction=Direction.LOWER, current=current, value=best[0], reason=reason)
+
+
+def _fewer_at_once(verdict: Diagnosis, current: float | None, policy: Policy) -> KnobAdvice:
+    """Killed for memory with several workers busy: no more than the load needs, so that peaks hold less."""
+    case = verdict.case
+    busy = max((one.busy_workers_mean.or_else(0.0) for one in case.signals.controllers), default=0.0)
+    needed = math.ceil(busy / policy.target_utilisation - 1e-9)
+    killed = case.whole.process.oom_kills.at_least(1.0)
+    if not killed or current is None or needed <= 1 or needed >= current:
+        return _keep(current, _HOLDS[FindingCode.MEMORY_LIMITED])
+    reason = f"the load needs {needed} workers; at peaks all {current:.0f} hold memory at once"
+    return KnobAdvice(direction=Direction.LOWER, current=current, value=float(needed), reason=reason)
+
+
+def _lower(verdict: Diagnosis, current: float | None, policy: Policy) -> KnobAdvice:
     peak = max(
-        (
-            max(one.active_workers_peak.or_else(0.0), one.busy_workers_mean.or_else(0.0))
-            for one in verdict.case.whole.controllers
-        ),
+        (peak_workers(one, verdict.case.thresholds) or 0.0 for one in verdict.case.whole.controllers),
         default=0.0,
     )
     value = max(policy.fewest_workers, float(math.ceil(peak * policy.lower_headroom)))
-    if value >= current:
-        reason = "the workers seen busy leave no room to lower it"
-        return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
+    if current is None or value >= current:
+        return _keep(current, "the workers seen busy leave no room to lower it")
     reason = f"at most {peak:.0f} workers were seen busy; {value:.0f} leaves {policy.lower_headroom:g} x that"
     return KnobAdvice(direction=Direction.LOWER, current=current, value=value, reason=reason)
+
+
+_LOWERS: dict[FindingCode, Callable[[Diagnosis, float | None, Policy], KnobAdvice]] = {
+    FindingCode.OVER_PROVISIONED: _lower,
+    FindingCode.CONTENTION: _back_to_best,
+    FindingCode.MEMORY_LIMITED: _fewer_at_once,
+}
+"""Findings after which fewer workers may be the answer."""

@@ -39,7 +39,7 @@ def qps_advice(verdict: Diagnosis, concurrency: KnobAdvice, policy: Policy) -> K
     if settled is not None:
         return settled
     if current is None:
-        reason = "the client limiter takes the time, but QPS is in no metric; give the operator's arguments"
+        reason = "the client limiter takes the time, but QPS is in no metric; give the operator's arguments (--args)"
         return KnobAdvice(direction=Direction.RAISE, current=None, value=None, reason=reason)
     if not _can_be_set(signals):
         reason = (
@@ -54,14 +54,20 @@ def qps_advice(verdict: Diagnosis, concurrency: KnobAdvice, policy: Policy) -> K
     reason = (
         f"the present workers can ask one kind's bucket for {demand:.0f}/s; with headroom {policy.qps_headroom:g}"
         if demand is not None and demand * policy.qps_headroom <= ceiling
-        else f"the demand is above it; at most {policy.largest_step:g} x, or up to KubeRay's default, in one step"
+        else f"the demand is above it; at most {_step_in_words(signals, policy)} in one step"
     )
     return KnobAdvice(direction=Direction.RAISE, current=current, value=value, reason=reason)
 
 
 def _ceiling(signals: OperatorSignals, current: float, policy: Policy) -> float:
     """The most that one step may go to: a multiple of the present value, or KubeRay's own default."""
-    return max(current * policy.largest_step, min(_TESTED_QPS, _default_qps(signals)))
+    known_good = min(_TESTED_QPS, _default_qps(signals)) if signals.settings.is_kuberay else 0.0
+    return max(current * policy.largest_step, known_good)
+
+
+def _step_in_words(signals: OperatorSignals, policy: Policy) -> str:
+    default = ", or up to KubeRay's default," if signals.settings.is_kuberay else ""
+    return f"{policy.largest_step:g} x{default}"
 
 
 def _with_workers(signals: OperatorSignals, concurrency: KnobAdvice, policy: Policy) -> KnobAdvice | None:

@@ -61,13 +61,19 @@ def memory_advice(verdict: Diagnosis, policy: Policy) -> KnobAdvice:
     refused = _refused(verdict, current)
     if refused is not None:
         return refused
-    used = process.memory_bytes.value
+    used, killed = process.memory_bytes.value, process.oom_kills.at_least(1.0)
+    if current and killed:  # what is in use after a kill says nothing about what was asked for
+        reason = f"killed for memory {process.oom_kills.or_else(0.0):.0f} x at this limit"
+        return _more_memory(current, max(current, used or 0.0), policy, reason)
     if not current or used is None:
         reason = "no memory limit is known" if not current else "memory use is not known"
         return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
-    if used >= policy.memory_used_ratio * current:
-        steps = math.ceil(used * policy.memory_factor / _MEMORY_STEP_BYTES)
-        reason = f"{used / current:.0%} of the limit is in use"
-        return KnobAdvice(direction=Direction.RAISE, current=current, value=steps * _MEMORY_STEP_BYTES, reason=reason)
     reason = f"{used / current:.0%} of the limit is in use"
+    if used >= policy.memory_used_ratio * current:
+        return _more_memory(current, used, policy, reason)
     return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
+
+
+def _more_memory(current: float, needed: float, policy: Policy, reason: str) -> KnobAdvice:
+    value = math.ceil(needed * policy.memory_factor / _MEMORY_STEP_BYTES) * _MEMORY_STEP_BYTES
+    return KnobAdvice(direction=Direction.RAISE, current=current, value=value, reason=reason)

@@ -86,6 +86,19 @@ class ClientSeries:
             verbs=tuple(self._verb(verb, make, limiter_off=limiter_off) for verb in self._duration_sum),
         )
 
+    def mean_seconds(self, window: Window, *, limiter_off: bool) -> dict[str, float | None]:
+        """Mean seconds of a request in the window: in all, in the client limiter, at the API server."""
+        total = self._sum(self._duration_sum, window, None)
+        count = self._sum(self._duration_count, window, None)
+        waited = self._limiter_wait(window, None, limiter_off=limiter_off)
+        limited = self._sum(self._limiter_count, window, None) or count
+        net = None if total is None or waited is None else max(0.0, total - waited)
+        return {
+            "request_seconds_mean": total / count if total is not None and count else None,
+            "limiter_wait_seconds_mean": waited / limited if waited is not None and limited else None,
+            "api_seconds_mean": net / count if net is not None and count else None,
+        }
+
     def _rates(self, make: Maker) -> dict[str, Signal]:
         window = make.window
         return {

@@ -22,34 +22,63 @@ _OWN_PREFIX = "advisor-"
 """Controllers of this project's own sidecar, which are not what is diagnosed."""
 
 
+_MOST_CONTROLLERS = 100
+"""Several times what the largest operator has; beyond it something invents names."""
+_NAMED_BY = ("controller_runtime_max_concurrent_reconciles", "workqueue_adds_total", "workqueue_depth")
+
+
 def _label(series: Series) -> str:
     """The controller of a series; work queue series of old releases carry it as ``name`` only."""
     return series.labels.get("controller") or series.labels.get("name", "")
 
 
-def controller_series(store: SeriesStore, instances: Instances) -> tuple["ControllerSeries", ...]:
-    """The controllers found in the samples, in order of name."""
-    found = {
-        _label(series)
-        for name in ("controller_runtime_max_concurrent_reconciles", "workqueue_adds_total", "workqueue_depth")
-        for series in store.get(name)
-    }
-    names = sorted(name for name in found if name and not name.startswith(_OWN_PREFIX))
-    return tuple(ControllerSeries(name, store, instances) for name in names)
+class _ByController:
+    """The series of a store, by metric and controller, grouped once for all controllers."""
+
+    def __init__(self, store: SeriesStore) -> None:
+        self.origin = store.origin
+        self._store = store
+        self._groups: dict[str, dict[str, list[Series]]] = {}
+
+    def of(self, metric: str, controller: str) -> list[Series]:
+        """The series of one metric that belong to a controller."""
+        groups = self._groups.get(metric)
+        if groups is None:
+            groups = self._groups[metric] = {}
+            for series in self._store.get(metric):
+                groups.setdefault(_label(series), []).append(series)
+        return groups.get(controller, [])
+
+    def names(self) -> list[str]:
+        """The controllers that are not this project's own, those with the most samples first."""
+        samples: dict[str, int] = {}
+        for metric in _NAMED_BY:
+            for series in self._store.get(metric):
+                samples[_label(series)] = samples.get(_label(series), 0) + len(series.times)
+        found = [name for name in samples if name and not name.startswith(_OWN_PREFIX)]
+        return sorted(found, key=lambda name: (-samples[name], name))
+
+
+def controller_series(store: SeriesStore, instances: Instances) -> tuple[tuple["ControllerSeries", ...], int]:
+    """The controllers found in the samples, in order of name, and how many were left out as too many."""
+    grouped = _ByController(store)
+    names = grouped.names()
+    kept = sorted(names[:_MOST_CONTROLLERS])
+    return tuple(ControllerSeries(name, grouped, instances) for name in kept), len(names) - len(kept)
 
 
 class ControllerSeries:
     """Curves and gauges of one controller, made once and asked for many windows."""
 
-    def __init__(self, name: str, store: SeriesStore, instances: Instances) -> None:
+    def __init__(self, name: str, grouped: _ByController, instances: Instances) -> None:
         self.name = name
-        self._origin = store.origin
+        self._origin = grouped.origin
 
         def of(metric: str, **labels: str) -> list[Series]:
             return [
                 series
-                for series in store.get(metric)
-                if _label(series) == name and all(series.labels.get(key) == value for key, value in labels.items())
+                for series in grouped.of(metric, name)
+                if all(series.labels.get(key) == value for key, value in labels.items())
             ]
 
         def curves(metric: str, **labels: str) -> list[Curve]:
@@ -171,11 +200,12 @@ class ControllerSeries:
 
 @dataclass(frozen=True, slots=True)
 class LogShare:
-    """What the log adds about one controller in one window; None where it tells nothing."""
+    """What log and arguments add about one controller in one window; None where they tell nothing."""
 
     hottest_share: float | None
     keys: int | None
     control_flow_errors: int | None
+    configured_concurrency: float | None = None
 
 
 class _Builder:
@@ -190,16 +220,19 @@ class _Builder:
         """All signals."""
         return ControllerSignals(
             controller=self._series.name,
-            **self._workers(),
+            **self._workers(log),
             **self._depths(),
             depth_by_priority=self._priorities(),
             **self._flow(),
             **self._times(),
             **self._results(log),
             **self._keys(log),
+            queue_wait_seconds_p99=self._make.untold(Unit.SECONDS),
+            api_calls_per_reconcile=self._make.untold(Unit.COUNT),
+            scaling=(),
         )
 
-    def _workers(self) -> dict[str, Signal]:
+    def _workers(self, log: LogShare) -> dict[str, Signal]:
         series, window = self._series, self._window
         workers = series.workers.last(window)
         busy = series.busy_seconds(window)
@@ -211,6 +244,12 @@ class _Builder:
         return {
             "max_concurrent_reconciles": self._make.of(
                 workers, Unit.COUNT, "last controller_runtime_max_concurrent_reconciles"
+            ),
+            "configured_concurrency": self._make.of(
+                log.configured_concurrency,
+                Unit.COUNT,
+                "--reconcile-concurrency",
+                reason="the operator's arguments are not known, or do not set it",
             ),
             "busy_worker_seconds": self._make.of(
                 busy,

@@ -15,7 +15,7 @@ from itertools import pairwise
 from advisor.model.raw import Series
 from advisor.model.signal import Window
 
-__all__ = ["Curve", "Gauge", "increase", "sum_gauges", "together"]
+__all__ = ["Curve", "Gauge", "increase", "sum_gauges", "together", "usual_pause"]
 
 _LONGEST_PAUSE = 3.0
 """Times the usual pause between a gauge's samples; beyond it nothing is known between two of them."""
@@ -157,7 +157,7 @@ def together(gauges: Sequence[Gauge], function: Callable[[Iterable[float]], floa
     """
     if len(gauges) == 1:
         return gauges[0]
-    longest = [_LONGEST_PAUSE * _usual_pause(gauge.times) for gauge in gauges]
+    longest = [_LONGEST_PAUSE * usual_pause(gauge.times) for gauge in gauges]
     times = sorted(set().union(*(gauge.times for gauge in gauges)))
     return Gauge(
         times,
@@ -172,7 +172,7 @@ def together(gauges: Sequence[Gauge], function: Callable[[Iterable[float]], floa
     )
 
 
-def _usual_pause(times: Sequence[float]) -> float:
+def usual_pause(times: Sequence[float]) -> float:
     """The median pause between samples; 0 with fewer than two."""
     pauses = sorted(later - earlier for earlier, later in pairwise(times))
     return pauses[len(pauses) // 2] if pauses else 0.0

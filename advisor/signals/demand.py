@@ -70,6 +70,7 @@ class DemandSeries:
             unready_cluster_seconds=self._unready_area(counts),
             unready_clusters_peak=self._gauge_peak(counts, self._unprovisioned),
             **none,
+            **_untold(counts),
         )
 
     def _objects(self, make: Maker) -> dict[str, Signal]:
@@ -150,7 +151,18 @@ class DemandSeries:
                 Unit.SECONDS,
                 "time of RayClusters not as asked for without a Pod that was pending",
             ),
+            **_untold(make),
         )
+
+
+def _untold(make: Maker) -> dict[str, Signal]:
+    """What only a person can tell about the load."""
+    return {
+        "resync_seconds": make.untold(Unit.SECONDS),
+        "items_in_burst": make.untold(Unit.COUNT),
+        "drain_seconds": make.untold(Unit.SECONDS),
+        "api_calls_per_item": make.untold(Unit.COUNT),
+    }
 
 
 def _unprovisioned(series: Series) -> Series:

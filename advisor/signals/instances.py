@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from advisor.model.raw import Series, SeriesStore
 from advisor.model.signal import Window
-from advisor.signals.curves import Curve, Gauge, sum_gauges, together
+from advisor.signals.curves import Curve, Gauge, sum_gauges, together, usual_pause
 
 __all__ = ["Instances", "instance_of"]
 
@@ -85,6 +85,10 @@ class Instances:
     def scrape_times(self) -> list[float]:
         """Times of all scrapes, of any instance, in order."""
         return sorted(set().union(*(one.scrapes for one in self._by_name.values())))
+
+    def usual_pause(self) -> float:
+        """Seconds between scrapes of one process, the median of the longest-spaced; 0 with no two scrapes of any."""
+        return max((usual_pause(one.scrapes) for one in self._by_name.values()), default=0.0)
 
     def starts(self) -> list[float]:
         """Unix times at which the processes started, in order."""

@@ -4,11 +4,11 @@ import re
 
 from advisor.knowledge.defaults import EXPECTATION_CREATE_TIMEOUT_SECONDS
 from advisor.model.signal import Quality, Signal, Unit, Window
-from advisor.model.signals import KeyLoad, LogSignals, NamespaceLoad
+from advisor.model.signals import ExternalSignals, KeyLoad, LogSignals, NamespaceLoad
 from advisor.signals.logdigest import Key, KeyTotals, LogDigest
 from advisor.signals.making import Maker
 
-__all__ = ["key_loads", "log_signals", "namespace_loads"]
+__all__ = ["key_loads", "log_signals", "namespace_loads", "untold_external"]
 
 _ORIGIN = "operator log"
 _NO_LOG = "no operator log in the input"
@@ -57,6 +57,14 @@ def namespace_loads(totals: dict[Key, KeyTotals]) -> tuple[NamespaceLoad, ...]:
             pods_created=one.pods_created,
         )
         for namespace, one in sorted(sums.items(), key=lambda item: (-item[1].busy_seconds, item[0]))
+    )
+
+
+def untold_external(window: Window) -> ExternalSignals:
+    """Calls to dashboards and the like are in no series; only a person can tell how long they take."""
+    make = Maker(window, _ORIGIN)
+    return ExternalSignals(
+        call_seconds_mean=make.untold(Unit.SECONDS), timeouts_per_second=make.untold(Unit.PER_SECOND)
     )
 
 

@@ -38,6 +38,10 @@ class Maker:
         origin = f"{text}{self._subject} [{self._origin}]"
         return measured(value, unit, origin=origin, window=self.window, quality=quality, low=low, high=high)
 
+    def untold(self, unit: Unit) -> Signal:
+        """A figure that no series, log or object tells, but a person may."""
+        return missing(unit, "no series tells it", window=self.window)
+
     def rate(self, amount: float | None, text: str, *, reason: str = "") -> Signal:
         """``amount`` in the window as a rate per second; missing where the window has no length."""
         value = None if amount is None or not self.window.seconds else amount / self.window.seconds

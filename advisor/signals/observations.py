@@ -10,6 +10,7 @@ from advisor.model.raw import SeriesStore, Setup
 from advisor.model.settings import Settings
 from advisor.model.signal import Window
 from advisor.model.signals import Episode, OperatorSignals
+from advisor.model.timeline import Timeline
 from advisor.signals.budget import inferred_write_seconds, time_budget
 from advisor.signals.client import ClientSeries
 from advisor.signals.controllers import ControllerSeries, LogShare, controller_series
@@ -17,11 +18,12 @@ from advisor.signals.demand import DemandSeries
 from advisor.signals.episodes import CutRules, cut
 from advisor.signals.instances import Instances
 from advisor.signals.logdigest import Key, KeyTotals, LogDigest
-from advisor.signals.logsignals import key_loads, log_signals, namespace_loads
+from advisor.signals.logsignals import key_loads, log_signals, namespace_loads, untold_external
 from advisor.signals.names import CORE_SERIES
 from advisor.signals.objecttimeline import ObjectTimeline
 from advisor.signals.process import ProcessSeries
-from advisor.signals.settings import resolve_settings
+from advisor.signals.settings import flag_concurrency, resolve_settings
+from advisor.signals.timeline import make_timeline
 
 __all__ = ["Observations"]
 
@@ -44,7 +46,7 @@ class Observations:
         self._digest = digest
         self._setup = setup
         self._instances = Instances(store)
-        self._controllers = controller_series(store, self._instances)
+        self._controllers, self.controllers_left_out = controller_series(store, self._instances)
         self._client = ClientSeries(store, self._instances)
         self._process = ProcessSeries(store, self._instances)
         self._demand = DemandSeries(store, timeline, self._instances)
@@ -61,6 +63,11 @@ class Observations:
         """Times of all scrapes, in order."""
         return self._scrapes
 
+    @property
+    def usual_pause_seconds(self) -> float:
+        """From one scrape to the next of the same process, usually."""
+        return self._instances.usual_pause()
+
     def whole(self) -> Window | None:
         """From the first scrape to the last; None with fewer than two."""
         if len(self._scrapes) < 2:  # noqa: PLR2004 - a window has two ends
@@ -70,6 +77,14 @@ class Observations:
     def episodes(self, rules: CutRules) -> tuple[Episode, ...]:
         """Episodes of the whole observation."""
         return cut(self._controllers, self._scrapes, self._instances.starts(), rules)
+
+    def timeline(self) -> Timeline | None:
+        """How the figures went over the whole observation; None with fewer than two scrapes."""
+        whole = self.whole()
+        if whole is None:
+            return None
+        limiter_off = self.settings(whole).limiter_off
+        return make_timeline(self._controllers, self._client, self._scrapes, limiter_off=limiter_off)
 
     def settings(self, window: Window) -> Settings:
         """Settings in force at the end of the window."""
@@ -103,6 +118,7 @@ class Observations:
             process=process,
             demand=self._demand.signals(window),
             log=log_signals(self._digest, window),
+            external=untold_external(window),
             budget=time_budget(controllers, client, process, window, EXTERNAL_CALLERS),
             keys=key_loads(totals, _MOST_KEYS),
             namespaces=namespace_loads(totals),
@@ -119,6 +135,7 @@ class Observations:
             hottest_share=max(spans) / busy if busy > 0.0 else None,
             keys=len(spans) or None,
             control_flow_errors=self._digest.control_flow_errors(window, controller) if known else None,
+            configured_concurrency=None if controller in FIXED_WORKERS else flag_concurrency(self._setup),
         )
 
     def _compatible_releases(self) -> tuple[KubeRayVersion, ...]:

@@ -96,6 +96,9 @@ class ProcessSeries:
             restarts=make.of(
                 float(self._instances.restarts(window)), Unit.COUNT, "changes of process_start_time_seconds"
             ),
+            oom_kills=make.untold(Unit.COUNT),
+            replicas=make.untold(Unit.COUNT),
+            lease_errors_per_hour=make.untold(Unit.COUNT),
             leader=make.of(
                 self._instances.leader(window), Unit.RATIO, "mean leader_election_master_status over instances"
             ),

@@ -11,7 +11,7 @@ from advisor.knowledge.versions import KubeRayVersion, lookup
 from advisor.model.raw import Setup
 from advisor.model.settings import Setting, Settings, SettingSource
 
-__all__ = ["argument", "resolve_settings"]
+__all__ = ["argument", "flag_concurrency", "resolve_settings"]
 
 _CLIENT_GO_DEFAULTS = {"qps": ZERO_QPS_MEANS, "burst": float(ZERO_BURST_MEANS)}
 """What client-go takes for an explicit zero."""
@@ -54,6 +54,13 @@ def _client_setting(name: str, setup: Setup, version: KubeRayVersion | None) -> 
     return Setting(None, SettingSource.UNKNOWN, f"--{name} is in no metric and the arguments are not known")
 
 
+def flag_concurrency(setup: Setup) -> float | None:
+    """What ``--reconcile-concurrency`` says; None where it is not given or a configuration file hides it."""
+    if argument(setup.args, "config") is not None:
+        return None
+    return _number(argument(setup.args, "reconcile-concurrency"))
+
+
 def resolve_settings(
     setup: Setup,
     *,
@@ -78,7 +85,7 @@ def resolve_settings(
     inferred = setup.version is None and len(exposed) == 1
     stated = exposed[0].series if inferred else setup.version
     version = lookup(stated) if stated else None
-    flag = _number(argument(setup.args, "reconcile-concurrency"))
+    flag = flag_concurrency(setup)
     if workers is not None:
         concurrency = Setting(workers, SettingSource.METRIC, "controller_runtime_max_concurrent_reconciles")
     elif flag is not None:

@@ -12,6 +12,7 @@ import msgspec
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.engine import Diagnosis, diagnose, rule_for
 from advisor.diagnosis.thresholds import Thresholds
+from advisor.model.facts import ScalingPoint
 from advisor.model.finding import Confidence, Finding, FindingCode, Severity
 from advisor.model.settings import Setting, Settings, SettingSource
 from advisor.model.signal import Quality, Signal, Unit, Window, measured, missing
@@ -21,6 +22,7 @@ from advisor.model.signals import (
     DemandSignals,
     Episode,
     EpisodeKind,
+    ExternalSignals,
     KeyLoad,
     LogSignals,
     OperatorSignals,
@@ -126,12 +128,13 @@ def controller(
         values["backlog_peak"] = 2.0 * backlog
     values.setdefault("error_ratio_net", values["error_ratio"])
     values.setdefault("depth_by_priority", ())
+    values.setdefault("scaling", ())
     return _fill(ControllerSignals, {"controller": name, **values})
 
 
 def unknown_controller(name: str = "raycluster", **given: Value) -> ControllerSignals:
     """A controller of which nothing is known but what is given."""
-    return _fill(ControllerSignals, {"controller": name, "depth_by_priority": (), **given})
+    return _fill(ControllerSignals, {"controller": name, "depth_by_priority": (), "scaling": (), **given})
 
 
 def _number(value: Value) -> float | None:
@@ -144,6 +147,13 @@ def priorities(**peaks: float) -> tuple[PriorityDepth, ...]:
     return tuple(
         PriorityDepth(names[name], signal("depth_mean", peak / 2.0), signal("depth_peak", peak))
         for name, peak in peaks.items()
+    )
+
+
+def points(**throughputs: float) -> tuple[ScalingPoint, ...]:
+    """Measured throughputs: ``points(w4=0.3)`` is 0.3 items a second with 4 workers."""
+    return tuple(
+        ScalingPoint(workers=float(name.removeprefix("w")), items_per_second=rate) for name, rate in throughputs.items()
     )
 
 
@@ -197,6 +207,11 @@ def process(**given: Value) -> ProcessSignals:
 def demand(**given: Given) -> DemandSignals:
     """No object timeline, unless something is given."""
     return _fill(DemandSignals, {"objects": {}} | given)
+
+
+def external(**given: Value) -> ExternalSignals:
+    """Nobody told of calls to others, unless something is given."""
+    return _fill(ExternalSignals, given)
 
 
 def log(**given: Given) -> LogSignals:
@@ -297,6 +312,7 @@ def signals(
         process=one_process,
         demand=next(_one(parts, DemandSignals), demand()),
         log=next(_one(parts, LogSignals), log()),
+        external=next(_one(parts, ExternalSignals), external()),
         budget=next(_one(parts, TimeBudget), time_budget(controllers, one_client, one_process, window, EXTERNAL)),
         keys=tuple(part for part in parts if isinstance(part, KeyLoad)),
         namespaces=(),
@@ -316,7 +332,7 @@ def _one(parts: tuple[object, ...], kind: type[_S]) -> Iterator[_S]:
 def case(
     *parts: object,
     kind: EpisodeKind = EpisodeKind.LOAD,
-    scrapes: int = 50,
+    scrapes: int | None = 50,
     thresholds: Thresholds | None = None,
     window: Window = WINDOW,
     whole: OperatorSignals | None = None,
@@ -387,6 +403,7 @@ def a_finding(
     code: FindingCode,
     severity: Severity = Severity.WARNING,
     *,
+    refuses: bool = False,
     lost_seconds: float = 0.0,
     next_steps: tuple[str, ...] = (),
 ) -> Finding:
@@ -399,6 +416,7 @@ def a_finding(
         summary=f"summary of {code.value}",
         evidence=(),
         next_steps=next_steps,
+        refuses=refuses,
         lost_seconds=lost_seconds,
     )
 

@@ -13,12 +13,34 @@ from hypothesis import strategies as st
 
 import advisor.model
 from advisor.model.advice import Advice, Direction, KnobAdvice, Patch, Prediction
+from advisor.model.comparison import (
+    Comparison,
+    LoadMeasure,
+    Outcome,
+    PredictionCheck,
+    PredictionResult,
+    Quantity,
+    SettingChange,
+    Side,
+    Trend,
+)
+from advisor.model.facts import (
+    ClientFacts,
+    ControllerFacts,
+    DemandFacts,
+    ExternalFacts,
+    Facts,
+    OperatorFacts,
+    ProcessFacts,
+    ScalingPoint,
+)
 from advisor.model.finding import Check, Confidence, Evidence, Finding, FindingCode, Severity
 from advisor.model.raw import LogRecord, ObjectChange, ReadNote, Series, Setup, Subject
 from advisor.model.report import EpisodeReport, Figure, MissingFigure, Report, SourceInfo
 from advisor.model.settings import Setting, Settings, SettingSource
 from advisor.model.signal import Quality, Signal, Unit, Window, measured, missing
 from advisor.model.signals import Episode, EpisodeKind, KeyLoad, NamespaceLoad, OperatorSignals
+from advisor.model.timeline import Timeline, TimelineSeries
 from tests.signals.builders import controller, every, histogram, observations, record, requests
 
 NUMBERS: Final = st.floats(allow_nan=False, allow_infinity=False)
@@ -114,6 +136,75 @@ CHANGE: Final = ObjectChange(
 )
 SETUP: Final = Setup(version="1.7.0", args=("--qps=1",), start=0.0, end=1.0)
 
+FACTS: Final = Facts(
+    operator=OperatorFacts(name="kuberay", version="1.7.0", queue="priority"),
+    controllers={
+        "raycluster": ControllerFacts(
+            utilisation=1.0,
+            depth_by_priority={"0": 1.0},
+            scaling=(ScalingPoint(workers=4.0, items_per_second=0.3),),
+        )
+    },
+    client=ClientFacts(qps=-1.0),
+    external=ExternalFacts(call_seconds_mean=2.0),
+    process=ProcessFacts(leader=True, restarts=1),
+    demand=DemandFacts(objects={"pod": 3}, resync_seconds=300.0),
+    missing_metrics=("workqueue_depth",),
+)
+TIMELINE: Final = Timeline(
+    bounds=(0.0, 10.0, 20.0),
+    series=(TimelineSeries(controller="", quantity="requests", unit="per_second", values=(1.0, None)),),
+)
+SIDE: Final = Side(
+    operator="kuberay",
+    version=None,
+    verdict="v",
+    primary=FindingCode.HEALTHY,
+    severity=Severity.INFO,
+    episode=EpisodeKind.LOAD,
+    episode_seconds=10.0,
+)
+COMPARISON: Final = Comparison(
+    outcome=Outcome.BETTER,
+    summary="s",
+    reasons=("r",),
+    costs=(),
+    notes=("n",),
+    before=SIDE,
+    after=SIDE,
+    settings=(SettingChange(name="qps", before=1.0, after="2", changed=True),),
+    load=(LoadMeasure(name="a", title="t", unit="per_second", before=1.0, after=None, ratio=None, alike=None),),
+    quantities=(
+        Quantity(
+            name="wait",
+            title="t",
+            unit="seconds",
+            before=2.0,
+            after=1.0,
+            change=-1.0,
+            ratio=0.5,
+            normalised_ratio=None,
+            normalised_by="",
+            lower_is_better=True,
+            tolerance=0.1,
+            beyond_noise=True,
+            trend=Trend.BETTER,
+            decides=True,
+        ),
+    ),
+    predictions=(
+        PredictionCheck(
+            quantity="wait",
+            unit="seconds",
+            low=0.5,
+            high=2.0,
+            then=1.0,
+            measured=1.0,
+            result=PredictionResult.INSIDE,
+        ),
+    ),
+)
+
 EXAMPLES: Final[tuple[msgspec.Struct, ...]] = (
     measured(1.5, Unit.SECONDS, origin="o", window=WINDOW, quality=Quality.LOWER_BOUND, low=1.0, high=2.0),
     missing(Unit.RATIO, "off"),
@@ -129,6 +220,9 @@ EXAMPLES: Final[tuple[msgspec.Struct, ...]] = (
     CHANGE,
     SETUP,
     NOTE,
+    FACTS,
+    TIMELINE,
+    COMPARISON,
 )
 
 
@@ -138,7 +232,9 @@ def structs() -> list[type[msgspec.Struct]]:
         each
         for module in pkgutil.iter_modules(advisor.model.__path__, "advisor.model.")
         for _, each in inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
-        if issubclass(each, msgspec.Struct) and each.__module__.startswith("advisor.model.")
+        if issubclass(each, msgspec.Struct)
+        and each.__module__.startswith("advisor.model.")
+        and not each.__name__.startswith("_")
     }
     return sorted(found, key=lambda each: each.__qualname__)
 

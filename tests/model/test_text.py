@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.model.signal import Quality, Signal, Unit, measured, missing
-from advisor.model.text import format_signal, format_value
+from advisor.model.text import format_change, format_signal, format_value
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,24 @@ def test_every_figure_has_a_text(value: float, unit: Unit) -> None:
     assert any(character.isdigit() for character in text)
     assert "\n" not in text
     assert text.startswith("-") or value >= 0.0 or float(text.split()[0].rstrip("%/s")) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (0.34, "-66%"),
+        (0.0, "-100%"),
+        (0.9999, "0%"),
+        (1.0, "0%"),
+        (1.004, "0%"),
+        (1.12, "+12%"),
+        (1.99, "+99%"),
+        (2.0, "x 2"),
+        (5.37, "x 5.37"),
+        (1000.0, "x 1,000"),
+        (258_962.0, "over x 1000"),
+    ],
+)
+def test_a_change_is_a_percentage_or_from_a_doubling_on_a_factor(ratio: float, text: str) -> None:
+    """Small changes read best as a percentage, large ones as a factor, and beyond a thousand the factor is idle."""
+    assert format_change(ratio) == text

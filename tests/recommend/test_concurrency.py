@@ -1,8 +1,10 @@
 import msgspec
 import pytest
 
+from advisor.diagnosis.causes import stuck_workers
 from advisor.diagnosis.engine import diagnose
 from advisor.model.advice import Direction
+from advisor.model.facts import ScalingPoint
 from advisor.model.finding import FindingCode, Severity
 from advisor.recommend.concurrency import concurrency_advice, flag_reaches, needed_workers, offered_workers
 from advisor.recommend.policy import Policy
@@ -13,6 +15,8 @@ from tests.diagnosis.builders import (
     controller,
     diagnosis_of,
     loaded_client,
+    points,
+    process,
     saturated,
     settings,
     signals,
@@ -239,7 +243,13 @@ def test_unknown_busy_time_gives_no_number() -> None:
         (FindingCode.BOTTLENECK_ELSEWHERE, "the operator is idle"),
         (FindingCode.CACHE_LAG, "waits for its cache"),
         (FindingCode.HEALTHY, "taken up at once"),
-        (FindingCode.METRICS_MISSING, "summary of metrics-missing"),
+        (FindingCode.METRICS_MISSING, "what would tell is not exposed"),
+        (FindingCode.NOT_LEADER, "keeps starting anew"),
+        (FindingCode.MEMORY_LIMITED, "each worker holds memory"),
+        (FindingCode.QUEUE_LIMITER_BOUND, "retry bucket is the limit"),
+        (FindingCode.PRIORITY_STARVATION, "changes keep the workers busy"),
+        (FindingCode.SETTING_NOT_APPLIED, "does not take effect"),
+        (FindingCode.METRICS_MISREAD, "summary of metrics-misread"),
     ],
 )
 def test_other_findings_keep_it_with_their_reason(code: FindingCode, reason: str) -> None:
@@ -258,7 +268,7 @@ def test_a_note_asks_for_nothing() -> None:
 @pytest.mark.parametrize("code", [FindingCode.INSUFFICIENT_DATA, FindingCode.NOT_LEADER])
 def test_a_refusal_gives_no_number(code: FindingCode) -> None:
     """Nothing may rest on it."""
-    made = concurrency_advice(diagnosis_of(a_finding(code), of=case(saturated())), POLICY)
+    made = concurrency_advice(diagnosis_of(a_finding(code, refuses=True), of=case(saturated())), POLICY)
     assert (made.direction, made.current, made.value) == (Direction.NO_NUMBER, 1.0, None)
 
 
@@ -301,3 +311,117 @@ def test_the_diagnosis_of_a_saturated_operator_raises_it() -> None:
     """From signals to advice without a shortcut."""
     made = concurrency_advice(diagnose(case(saturated(), loaded_client())), POLICY)
     assert (made.direction, made.current, made.value) == (Direction.RAISE, 1.0, 3.0)
+
+
+CONTENTION = a_finding(FindingCode.CONTENTION, Severity.CRITICAL)
+MEMORY = a_finding(FindingCode.MEMORY_LIMITED, Severity.CRITICAL)
+
+
+def test_contention_goes_back_to_the_best_number() -> None:
+    """The number of workers that got most done, by the measured points."""
+    one = case(saturated(workers=8.0, scaling=points(w4=0.3, w8=0.22)))
+    made = concurrency_advice(diagnosis_of(CONTENTION, of=one), POLICY)
+    assert (made.direction, made.current, made.value) == (Direction.LOWER, 8.0, 4.0)
+    assert made.reason == "4 workers got more done than the present number"
+
+
+@pytest.mark.parametrize(
+    ("busy", "kills", "current", "direction", "value"),
+    [
+        (3.7, 2.0, 10.0, Direction.LOWER, 6.0),
+        (3.7, 0.0, 10.0, Direction.KEEP, 10.0),
+        (3.7, None, 10.0, Direction.KEEP, 10.0),
+        (0.7, 2.0, 10.0, Direction.KEEP, 10.0),
+        (2.1, 2.0, 3.0, Direction.KEEP, 3.0),
+        (3.7, 2.0, None, Direction.KEEP, None),
+    ],
+)
+def test_killed_for_memory_lowers_to_what_the_load_needs(
+    busy: float, kills: float | None, current: float | None, direction: Direction, value: float | None
+) -> None:
+    """Only after a kill, and never below the busy workers at 70%; else the limit is raised first."""
+    parts = (controller(workers=10.0, busy_workers_mean=busy), process(oom_kills=kills), settings(concurrency=current))
+    made = concurrency_advice(diagnosis_of(MEMORY, of=case(*parts)), POLICY)
+    assert (made.direction, made.current, made.value) == (direction, current, value)
+
+
+def test_memory_that_is_nearly_used_up_forbids_a_raise() -> None:
+    """Each worker holds memory of its own: the limit comes first."""
+    short = a_finding(FindingCode.MEMORY_LIMITED, Severity.WARNING)
+    made = concurrency_advice(diagnosis_of(SATURATED, short, of=case(saturated())), POLICY)
+    assert (made.direction, made.value) == (Direction.KEEP, 1.0)
+    assert "raise the memory limit first" in made.reason
+
+
+@pytest.mark.parametrize(
+    ("rate", "longest", "direction"),
+    [(1.0, 20.0, Direction.KEEP), (1.0, 19.9, Direction.RAISE), (1.1, 20.0, Direction.RAISE)],
+)
+def test_reconciles_that_never_end_hold_the_workers(rate: float, longest: float, direction: Direction) -> None:
+    """Three busy workers of which finished work explains two or fewer, beside a run ten times as long as usual."""
+    stuck = saturated(
+        "rayjob", workers=3.0, work_seconds_mean=2.0, reconciles_per_second=rate, longest_running_seconds=longest
+    )
+    slow = a_finding(FindingCode.EXTERNAL_CALL_SLOW, Severity.CRITICAL)
+    made = concurrency_advice(diagnosis_of(slow, of=case(stuck)), POLICY)
+    assert made.direction is direction
+    if direction is Direction.KEEP:
+        assert made.reason == "1 workers are held by reconciles that never end; more of them would be held as well"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"busy_workers_mean": None},
+        {"work_seconds_mean": None},
+        {"work_seconds_mean": 0.0},
+        {"reconciles_per_second": None},
+        {"longest_running_seconds": None},
+    ],
+)
+def test_unknown_figures_make_no_worker_stuck(given: Given) -> None:
+    """Each figure is needed."""
+    values: Given = {"work_seconds_mean": 2.0, "reconciles_per_second": 0.1, "longest_running_seconds": 500.0}
+    assert stuck_workers(saturated("rayjob", workers=3.0, **values)) == pytest.approx(2.8)
+    assert stuck_workers(saturated("rayjob", workers=3.0, **(values | given))) == 0.0
+
+
+def test_offered_load_includes_what_arrives() -> None:
+    """Work that arrives faster than it is done is load too: 10 a second of 0.5 s are five workers."""
+    one = controller(workers=4.0, busy_workers_mean=2.0, adds_per_second=10.0, work_seconds_mean=0.5)
+    assert offered_workers(one) == 5.0
+    assert offered_workers(controller(busy_workers_mean=2.0, adds_per_second=None)) == 2.0
+    assert offered_workers(controller(busy_workers_mean=2.0, work_seconds_mean=None)) == 2.0
+
+
+def test_lowering_without_a_seen_peak_guesses_it() -> None:
+    """Two busy on average are eight at a peak, and each of those is left with four."""
+    one = case(controller(workers=64.0, active_workers_peak=None, busy_workers_mean=2.0))
+    found = a_finding(FindingCode.OVER_PROVISIONED, Severity.INFO)
+    made = concurrency_advice(diagnosis_of(found, of=one), POLICY)
+    assert (made.direction, made.value) == (Direction.LOWER, 32.0)
+    unknown = case(unknown_controller(max_concurrent_reconciles=64.0), settings(concurrency=64.0))
+    assert concurrency_advice(diagnosis_of(found, of=unknown), POLICY).value == 4.0
+
+
+@pytest.mark.parametrize(
+    ("workers", "scaling", "direction"),
+    [
+        (16.0, points(w8=5.0, w16=5.1), Direction.KEEP),
+        (16.0, points(w8=5.0, w16=5.5), Direction.KEEP),
+        (16.0, points(w8=5.0, w16=5.6), Direction.RAISE),
+        (10.0, points(w8=5.0, w10=5.1), Direction.RAISE),
+        (8.0, points(w8=5.0, w16=5.1), Direction.RAISE),
+        (4.0, points(w8=5.0, w16=5.1), Direction.RAISE),
+        (8.0, (), Direction.RAISE),
+    ],
+)
+def test_a_throughput_that_has_levelled_off_asks_for_no_more_workers(
+    workers: float, scaling: tuple[ScalingPoint, ...], direction: Direction
+) -> None:
+    """Half of the workers got as much done: the next ones would get nothing done either."""
+    one = case(saturated(workers=workers, scaling=scaling, oldest_wait_seconds_peak=60.0), loaded_client())
+    made = concurrency_advice(diagnosis_of(SATURATED, of=one), POLICY)
+    assert made.direction is direction
+    if direction is Direction.KEEP:
+        assert made.reason == "by the measured points raycluster gets no more done with more workers"

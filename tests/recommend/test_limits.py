@@ -138,7 +138,7 @@ def test_a_note_about_the_limiter_asks_for_nothing() -> None:
 @pytest.mark.parametrize("code", [FindingCode.INSUFFICIENT_DATA, FindingCode.NOT_LEADER])
 def test_a_refusal_gives_no_number(code: FindingCode) -> None:
     """Nothing may rest on it."""
-    diagnosis = diagnosis_of(a_finding(code))
+    diagnosis = diagnosis_of(a_finding(code, refuses=True))
     qps = qps_advice(diagnosis, KEPT, POLICY)
     assert (qps.direction, qps.value) == (Direction.NO_NUMBER, None)
     burst = burst_advice(diagnosis, qps, POLICY)

@@ -97,7 +97,25 @@ def test_unknown_memory_is_kept(used: float | None, limit: float | None) -> None
 @pytest.mark.parametrize("code", [FindingCode.INSUFFICIENT_DATA, FindingCode.NOT_LEADER])
 def test_a_refusal_gives_no_number(code: FindingCode) -> None:
     """Nothing may rest on it."""
-    diagnosis = diagnosis_of(a_finding(code), of=case(controller(), process(cpu_limit_cores=0.1)))
+    diagnosis = diagnosis_of(a_finding(code, refuses=True), of=case(controller(), process(cpu_limit_cores=0.1)))
     made = cpu_advice(diagnosis, KEPT, POLICY)
     assert (made.direction, made.current, made.value) == (Direction.NO_NUMBER, 0.1, None)
     assert memory_advice(diagnosis, POLICY).direction is Direction.NO_NUMBER
+
+
+@pytest.mark.parametrize(
+    ("used", "limit", "advice"),
+    [
+        (100 * MEBIBYTE, 512 * MEBIBYTE, (Direction.RAISE, 768 * MEBIBYTE)),
+        (None, 512 * MEBIBYTE, (Direction.RAISE, 768 * MEBIBYTE)),
+        (600 * MEBIBYTE, 512 * MEBIBYTE, (Direction.RAISE, 960 * MEBIBYTE)),
+        (100 * MEBIBYTE, None, (Direction.KEEP, None)),
+    ],
+)
+def test_a_kill_raises_the_limit_whatever_is_in_use_now(
+    used: float | None, limit: float | None, advice: tuple[Direction, float | None]
+) -> None:
+    """A restarted process uses little; what killed it was the limit. Never below the present limit."""
+    one = case(controller(), process(memory_bytes=used, memory_limit_bytes=limit, oom_kills=2.0))
+    made = memory_advice(diagnosis_of(LIMITED, of=one), POLICY)
+    assert (made.direction, made.value) == advice

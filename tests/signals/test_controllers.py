@@ -13,7 +13,7 @@ NOBODY = LogShare(None, None, None)
 def of(*found: Series, name: str = "raycluster") -> ControllerSeries:
     """The controller of that name."""
     samples = store(*found)
-    (one,) = (each for each in controller_series(samples, Instances(samples)) if each.name == name)
+    (one,) = (each for each in controller_series(samples, Instances(samples))[0] if each.name == name)
     return one
 
 
@@ -54,6 +54,7 @@ class TestEverySignal:
     def test_has_the_value_computed_by_hand(self) -> None:
         """Each signal of a controller, from the samples of ``example``."""
         assert values(of(*example()).signals(WINDOW, LogShare(0.6, 3, 1))) == {
+            "configured_concurrency": None,
             "max_concurrent_reconciles": 4.0,
             "busy_worker_seconds": 32.0,  # 130 - 100 ended, 3 - 1 more unfinished
             "busy_workers_mean": 1.6,
@@ -88,6 +89,8 @@ class TestEverySignal:
             "delayed_adds_per_second": 0.9,
             "hottest_key_share": 0.6,
             "distinct_keys": 3.0,
+            "queue_wait_seconds_p99": None,
+            "api_calls_per_reconcile": None,
         }
 
     def test_without_a_log_control_flow_cannot_be_told(self) -> None:
@@ -363,7 +366,7 @@ class TestControllers:
             series("workqueue_retries_total", {"controller": "retries-only"}, {0: 1}),
             series("workqueue_adds_total", {}, {0: 1}),
         )
-        assert [one.name for one in controller_series(samples, Instances(samples))] == [
+        assert [one.name for one in controller_series(samples, Instances(samples))[0]] == [
             "raycluster",
             "rayjob",
             "rayservice",
@@ -372,7 +375,7 @@ class TestControllers:
     def test_the_advisors_own_are_left_out(self) -> None:
         """What this project itself runs is not what is diagnosed."""
         samples = store(*controller("advisor-raycluster", adds=(1, 2, 3)))
-        assert controller_series(samples, Instances(samples)) == ()
+        assert controller_series(samples, Instances(samples)) == ((), 0)
 
     def test_are_kept_apart(self) -> None:
         """Series of another controller do not count."""

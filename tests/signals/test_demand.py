@@ -127,8 +127,15 @@ class TestFromTimeline:
             "largest_fanout_pods": 2.0,
             "pending_pod_seconds": 4.0 + 4.5 + 5.0,
             "missing_pod_cluster_seconds": 25.0 - 5.0 - 5.0,
+            "resync_seconds": None,
+            "items_in_burst": None,
+            "drain_seconds": None,
+            "api_calls_per_item": None,
         }
-        assert reasons(found) == {"sustained_pods_per_second": "fewer than 20 Pods, or all within 5 s"}
+        untold = dict.fromkeys(
+            ("resync_seconds", "items_in_burst", "drain_seconds", "api_calls_per_item"), "no series tells it"
+        )
+        assert reasons(found) == {"sustained_pods_per_second": "fewer than 20 Pods, or all within 5 s", **untold}
         assert found.clusters_created.origin == "RayClusters created [object timeline]"
         assert found.objects["raycluster"].origin == f"number of {INFO} series [{ORIGIN}]"
 
@@ -148,6 +155,10 @@ class TestFromTimeline:
             "largest_fanout_pods": 0.0,
             "pending_pod_seconds": 0.0,
             "missing_pod_cluster_seconds": 0.0,
+            "resync_seconds": None,
+            "items_in_burst": None,
+            "drain_seconds": None,
+            "api_calls_per_item": None,
         }
         assert reasons(found)["ready_seconds_mean"] == "no RayCluster became ready in the window"
 

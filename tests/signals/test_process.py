@@ -56,7 +56,10 @@ def test_every_signal_has_the_value_computed_by_hand() -> None:
         "memory_bytes": 500.0,
         "memory_limit_bytes": 512.0,
         "restarts": 1.0,
+        "oom_kills": None,
+        "replicas": None,
         "leader": 1.0,
+        "lease_errors_per_hour": None,
         "uptime_seconds": 13.0,
     }
 

@@ -37,6 +37,8 @@ _PAGE = Page(
 
 
 def _severity(case: Case) -> Severity:
+    if causes.one_at_a_time(case):
+        return Severity.INFO  # a worker alone waits for latency; another one would help
     if case.harm is not Severity.INFO:
         return case.harm
     mostly_busy = any(one.utilisation.at_least(case.thresholds.target_utilisation) for one in case.signals.controllers)

@@ -24,11 +24,58 @@ _PAGE = Page(
     ),
     what_not_to_do="Do not tune the operator, and do not restart it before the stuck Pod is understood.",
     rests_on="Research kuberay 4.5 and case 19. The article on what happens between two reconciles.",
-    thresholds=("blocked_group_seconds", "elsewhere_seconds", "idle_workers", "error_ratio", "fewest_errors"),
+    thresholds=(
+        "blocked_group_seconds",
+        "surplus_ratio",
+        "elsewhere_seconds",
+        "idle_workers",
+        "error_ratio",
+        "fewest_errors",
+    ),
 )
 
 
 def _examine(case: Case) -> Finding | None:
+    return _skipped_groups(case) or _surplus(case)
+
+
+def _surplus(case: Case) -> Finding | None:
+    """More was created than was asked for: a stale cache hid what had just been made.
+
+    Only where it is known how many creations an item needs: events are creations as well.
+    """
+    demand, client = case.signals.demand, case.signals.client
+    items, seconds = demand.items_in_burst.value, demand.drain_seconds.value
+    rate = client.requests_per_second_by_code.get("201")
+    calls = demand.api_calls_per_item.value
+    if not items or not seconds or not calls or rate is None or case.backlogged:
+        return None
+    wanted = items * calls
+    created = rate.or_else(0.0) * seconds
+    if created <= (1.0 + case.thresholds.surplus_ratio) * wanted:
+        return None
+    return finding(
+        case,
+        FindingCode.CACHE_LAG,
+        "More was created than was asked for",
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        summary=(
+            f"{created:.0f} objects were created where {wanted:.0f} were asked for: the operator's cache did not show "
+            "yet what it had just created."
+        ),
+        shown=(
+            evidence("creations", rate),
+            evidence("items asked for", demand.items_in_burst),
+            evidence("time they took", demand.drain_seconds),
+        ),
+        checks=(check("Are these events or retries?", "conflicts and errors are not what is counted", refuted=None),),
+        next_steps=("upgrade: from KubeRay 1.3 on scale expectations wait for the cache",),
+        lost_seconds=case.lost_seconds,
+    )
+
+
+def _skipped_groups(case: Case) -> Finding | None:
     limits, demand, log = case.thresholds, case.signals.demand, case.signals.log
     if case.busy_workers >= limits.idle_workers:
         return None

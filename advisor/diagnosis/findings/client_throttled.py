@@ -60,7 +60,7 @@ def _examine(case: Case) -> Finding | None:
     if not causes.limiter_bound(case):
         return None
     signals = case.signals
-    measured = signals.budget.client_limiter.known
+    measured = signals.budget.client_limiter.known or not signals.controllers
     share = signals.budget.client_limiter.or_else(1.0)
     shown = [
         evidence("limiter share of busy worker time", signals.budget.client_limiter),

@@ -3,7 +3,7 @@
 from advisor.diagnosis import causes
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
-from advisor.model.finding import Confidence, Finding, FindingCode
+from advisor.model.finding import Confidence, Finding, FindingCode, Severity
 
 _PAGE = Page(
     meaning=(
@@ -29,6 +29,13 @@ _PAGE = Page(
 )
 
 
+def _severity(case: Case) -> Severity:
+    """As the wait is; calls that time out are worth a warning even where nobody waits yet."""
+    if case.harm is Severity.INFO and case.signals.external.timeouts_per_second.or_else(0.0) > 0.0:
+        return Severity.WARNING
+    return case.harm
+
+
 def _examine(case: Case) -> Finding | None:
     if not causes.external_bound(case):
         return None
@@ -40,17 +47,18 @@ def _examine(case: Case) -> Finding | None:
         case,
         FindingCode.EXTERNAL_CALL_SLOW,
         RULE.title,
-        severity=case.harm,
+        severity=_severity(case),
         confidence=Confidence.HIGH if measured else Confidence.MEDIUM,
         summary=(
-            f"Workers of {worst.controller} wait for HTTP answers of Ray dashboards: the API server, the limiter and "
-            f"CPU together cannot explain their time."
+            f"Workers of {worst.controller} wait for answers from outside, such as Ray dashboards: API server, limiter "
+            f"and CPU together cannot explain their time."
         ),
         shown=(
             evidence("share of busy worker time outside API server, limiter and CPU", signals.budget.external),
             evidence(f"time of one {worst.controller} reconcile, mean", worst.work_seconds_mean),
             evidence(f"workers of {worst.controller} busy", worst.utilisation),
             evidence("queue wait, mean", worst.queue_wait_seconds_mean),
+            evidence("longest reconcile", worst.longest_running_seconds),
             evidence("time of a request at the API server, mean", signals.client.api_seconds_mean),
         ),
         checks=(

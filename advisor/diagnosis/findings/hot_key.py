@@ -26,6 +26,7 @@ _PAGE = Page(
     rests_on="Research controller-runtime 1.5 (locked keys), 8.1; kuberay 4.1 and case 21. The article's second row.",
     thresholds=(
         "hot_key_share",
+        "hot_key_loop_per_second",
         "hot_key_per_second",
         "fewest_reconciles",
         "idle_workers",
@@ -60,14 +61,14 @@ def _examine(case: Case) -> Finding | None:
     shown: list[Evidence] = []
     name = ""
     if key is not None:
-        name = f"{key.namespace}/{key.name}"
+        name = _name(key)
         shown.append(
             Evidence(
-                text=f"{key.controller} {name}: {key.busy_share:.0%} of the busy time in the log, {key.reconciles} "
+                text=f"{key.controller} {name}: {key.busy_share:.0%} of the busy time, {key.reconciles} "
                 f"reconciles, {key.pods_created} Pods created",
                 value=key.busy_share,
                 unit="ratio",
-                origin="operator log",
+                origin="operator log" if key.name else "facts file",
             )
         )
     shown += [
@@ -98,8 +99,13 @@ def _examine(case: Case) -> Finding | None:
     )
 
 
+def _name(key: KeyLoad) -> str:
+    """Namespace and name; a key that was told of without a name is the controller's hottest."""
+    return f"{key.namespace}/{key.name}" if key.name else f"the hottest key of {key.controller}"
+
+
 def _next_step(key: KeyLoad | None) -> str:
-    if key is None:
+    if key is None or not key.name:
         return "give the operator's log, which names the key"
     name = f"-n {key.namespace} {key.name}"
     if key.pods_created > key.reconciles:

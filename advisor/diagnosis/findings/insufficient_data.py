@@ -19,7 +19,7 @@ _PAGE = Page(
 
 
 def _examine(case: Case) -> Finding | None:
-    few = case.scrapes < case.thresholds.fewest_scrapes
+    few = case.too_few_scrapes
     leader = case.signals.process.leader
     blind = not case.signals.controllers and not leader.below(0.5)
     if not few and not blind:
@@ -35,6 +35,7 @@ def _examine(case: Case) -> Finding | None:
         RULE.title,
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
+        refuses=True,
         summary="Too little was observed for a diagnosis, and none is given.",
         shown=(Evidence(text=reason),),
         next_steps=(
@@ -53,6 +54,7 @@ def unexplained(case: Case) -> Finding:
             "It is not known whether keys wait",
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
+            refuses=True,
             summary="The series that tell how long keys wait are missing, so nothing follows from the others.",
             shown=tuple(
                 evidence(f"queue wait of {one.controller}, mean", one.queue_wait_seconds_mean)
@@ -69,6 +71,7 @@ def unexplained(case: Case) -> Finding:
         "Keys wait and the data does not tell why",
         severity=case.harm,
         confidence=Confidence.HIGH,
+        refuses=True,
         summary="Keys wait, but no finding explains it from what was observed; no advice is given.",
         shown=shown,
         next_steps=(

@@ -20,6 +20,16 @@ _PAGE = Page(
 )
 
 
+def _blind(case: Case) -> bool:
+    """Queue series are absent, and for a controller that works nothing tells whether its keys wait."""
+    if not any(name.startswith("workqueue_") for name in case.signals.absent_series):
+        return False
+    return any(
+        one.reconciles.or_else(0.0) > 0.0 and not (one.waiting_key_seconds.known or one.queue_wait_seconds_mean.known)
+        for one in case.signals.controllers
+    )
+
+
 def _examine(case: Case) -> Finding | None:
     signals = case.signals
     absent = signals.absent_series
@@ -45,6 +55,7 @@ def _examine(case: Case) -> Finding | None:
             else "This operator does not expose how long its requests take or wait; both are inferred where possible."
         ),
         shown=tuple(shown),
+        refuses=_blind(case),
         next_steps=("scrape the operator's port 8080 without dropping series",) if absent else (),
     )
 

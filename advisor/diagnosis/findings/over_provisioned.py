@@ -1,5 +1,6 @@
 """Far more workers than were ever needed."""
 
+from advisor.diagnosis import causes
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
 from advisor.model.finding import Confidence, Finding, FindingCode, Severity
@@ -19,7 +20,7 @@ _PAGE = Page(
     ),
     what_not_to_do="Do not lower it from a quiet hour alone: a quiet night says nothing about the next rollout.",
     rests_on="Research controller-runtime 8.1; recordings with 64 workers.",
-    thresholds=("over_provisioned_workers", "over_provisioned_ratio", "wait_warning_seconds"),
+    thresholds=("over_provisioned_workers", "over_provisioned_ratio", "peak_of_mean", "wait_warning_seconds"),
 )
 
 
@@ -29,7 +30,7 @@ def _examine(case: Case) -> Finding | None:
     workers = max((one.max_concurrent_reconciles.or_else(0.0) for one in controllers), default=0.0)
     if workers < limits.over_provisioned_workers or case.harm is not Severity.INFO:
         return None
-    peak = max(max(one.active_workers_peak.or_else(workers), one.busy_workers_mean.or_else(0.0)) for one in controllers)
+    peak = max(workers if (seen := causes.peak_workers(one, limits)) is None else seen for one in controllers)
     long_wait = any(one.queue_wait_seconds_mean.at_least(limits.wait_warning_seconds) for one in controllers)
     if peak > limits.over_provisioned_ratio * workers or long_wait:
         return None

@@ -49,7 +49,7 @@ def _checks(case: Case) -> tuple[Check, ...]:
         check(
             "Is the API server slow?",
             evidence("mean time of a write at the API server", signals.client.write_api_seconds_mean).text,
-            refuted=causes.api_slow(case) if causes.write_seconds(case) is not None else None,
+            refuted=_slow_api_refutes(case),
         ),
         check(
             "Does one key carry the backlog?",
@@ -64,9 +64,24 @@ def _checks(case: Case) -> tuple[Check, ...]:
     )
 
 
+def _slow_api_refutes(case: Case) -> bool | None:
+    """A slow server does, unless each worker of the backlog is alone: then it is latency, not contention."""
+    if causes.one_at_a_time(case):
+        return False
+    return causes.api_slow(case) if causes.write_seconds(case) is not None else None
+
+
+def _lasting_backlog(case: Case, controller: ControllerSignals) -> bool:
+    """Keys wait for a worker most of the time, or now and then for workers that are mostly busy; a burst is neither."""
+    if not controller.backlog_peak.at_least(1.0):
+        return False
+    busy = controller.utilisation
+    return controller.backlog_mean.at_least(1.0) or not busy.below(case.thresholds.target_utilisation)
+
+
 def _worst(case: Case) -> ControllerSignals | None:
     """Of the controllers whose keys wait for a worker, and noticeably, the one where they wait longest in sum."""
-    backlogged = [one for one in case.signals.controllers if one.backlog_peak.at_least(1.0)]
+    backlogged = [one for one in case.signals.controllers if _lasting_backlog(case, one)]
     noticed = [one for one in backlogged if case.harm_of(one) is not Severity.INFO]
     return max(noticed, key=lambda one: one.waiting_key_seconds.or_else(0.0), default=None)
 
@@ -76,9 +91,10 @@ def _examine(case: Case) -> Finding | None:
     if worst is None:
         return None
     checks = _checks(case)
-    if any(one.refuted for one in checks) or causes.cause_hidden(case):
+    if any(one.refuted for one in checks) or causes.cause_hidden(case) or causes.more_workers_are_slower(case):
         return None
-    elsewhere = causes.excess_share(case) + case.signals.budget.external.or_else(0.0)
+    excess = 0.0 if causes.one_at_a_time(case) else causes.excess_share(case)
+    elsewhere = excess + case.signals.budget.external.or_else(0.0)
     lost = case.waiting.backlog_key_seconds * max(0.0, 1.0 - elsewhere)
     return finding(
         case,

@@ -8,7 +8,9 @@ from advisor.model.finding import Confidence, Evidence, Finding, FindingCode, Se
 _PAGE = Page(
     meaning=(
         "Status writes are refused with 409 because the object has changed since it was read: another client writes to "
-        "the same objects, or the operator read its own stale cache. Each refusal costs the whole pass and a retry."
+        "the same objects, or the operator read its own stale cache. Each refusal costs the whole pass and a retry. "
+        "The other client may be a second operator whose watched namespaces overlap with this one's: the workers of "
+        "one operator never take the same key twice at a time, but two operators know nothing of each other."
     ),
     condition=(
         "A material part of PUT and PATCH requests is answered 409. 409 on POST means something else and is left out. "
@@ -18,7 +20,8 @@ _PAGE = Page(
     refuted_by="Few conflicts, or 409 on POST only (the object exists already).",
     what_to_do=(
         "Find the other writer (managedFields, audit log) and make it write less or use server-side apply on its own "
-        "fields. If there is none, the operator conflicts with itself under load: cure what makes it slow."
+        "fields; of two operators, give each its own namespaces (`watchNamespace`). If there is none, the operator "
+        "conflicts with itself under load: cure what makes it slow."
     ),
     what_not_to_do="Do not raise concurrency: it neither causes nor cures conflicts of one key.",
     rests_on="Research kuberay 2.3, 3.4, case 20; recordings: an operator reads its own stale cache.",
@@ -72,7 +75,10 @@ def _examine(case: Case) -> Finding | None:
                 refuted=not foreign,
             ),
         ),
-        next_steps=("look at managedFields of the named objects for a second writer",),
+        next_steps=(
+            "look at managedFields of the named objects for a second writer",
+            *(("kubectl get deploy -A: do two operators watch the same namespaces?",) if foreign else ()),
+        ),
         lost_seconds=conflicts * mean_work,
     )
 

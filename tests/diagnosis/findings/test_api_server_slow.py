@@ -24,9 +24,11 @@ from tests.diagnosis.builders import (
 CODE = FindingCode.API_SERVER_SLOW
 
 
-def slow(seconds: float | None = 0.2, share: float | None = 0.9, **given: Given) -> tuple[object, ...]:
+def slow(
+    seconds: float | None = 0.2, share: float | None = 0.9, *, workers: float = 2.0, **given: Given
+) -> tuple[object, ...]:
     """Saturated workers that wait for the API server."""
-    return saturated(), loaded_client(write_api_seconds_mean=seconds, **given), budget(api_server=share)
+    return saturated(workers=workers), loaded_client(write_api_seconds_mean=seconds, **given), budget(api_server=share)
 
 
 def test_slow_writes_that_fill_the_time_hold() -> None:
@@ -34,11 +36,18 @@ def test_slow_writes_that_fill_the_time_hold() -> None:
     made = must_find(CODE, case(*slow()))
     assert (made.severity, made.confidence) == (Severity.CRITICAL, Confidence.MEDIUM)
     assert made.evidence[0].value == 0.2
-    assert made.lost_seconds == pytest.approx(0.9 * (1.0 - 0.03 / 0.2) * 2100.0)
+    assert made.lost_seconds == pytest.approx(0.9 * (1.0 - 0.03 / 0.2) * 2200.0)
     assert checks_of(made) == {
         "Is it the client's own limiter?": None,
         "Is the process stopped by a CPU quota?": None,
     }
+
+
+def test_a_single_worker_waits_for_latency_and_no_contention() -> None:
+    """One worker at a time sends one request at a time: worth a note, since another worker would help."""
+    assert must_find(CODE, case(*slow(workers=1.0))).severity is Severity.INFO
+    shedding = must_find(CODE, case(*slow(workers=1.0, too_many_requests_ratio=0.2)))
+    assert shedding.severity is Severity.CRITICAL
 
 
 @pytest.mark.parametrize(

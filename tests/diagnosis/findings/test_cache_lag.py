@@ -7,11 +7,14 @@ from tests.diagnosis.builders import (
     adjusted,
     case,
     checks_of,
+    client,
     controller,
     demand,
     examine,
     log,
     must_find,
+    saturated,
+    signal,
     unknown_controller,
 )
 
@@ -90,3 +93,41 @@ def test_nothing_known_is_no_finding() -> None:
     """Without objects and log nothing is known to lack; a standby sees objects and does nothing."""
     assert examine(CODE, case(unknown_controller())) is None
     assert examine(CODE, case(NO_CONTROLLERS, lacking(500.0))) is None
+
+
+def created(rate: float | None = 10.0, **given: Given) -> tuple[object, object]:
+    """A batch of 100 items with a creation each, done in 20 s, and answers 201 at that rate."""
+    codes: Given = {} if rate is None else {"201": signal("requests_per_second", rate)}
+    batch: Given = {"items_in_burst": 100.0, "drain_seconds": 20.0, "api_calls_per_item": 1.0}
+    return client(requests_per_second_by_code=codes), demand(**(batch | given))
+
+
+def test_more_creations_than_were_asked_for_hold() -> None:
+    """Two hundred objects where a hundred were asked for: a stale cache hid those just made."""
+    made = must_find(CODE, case(IDLE, *created()))
+    assert (made.severity, made.confidence) == (Severity.WARNING, Confidence.MEDIUM)
+    assert "200 objects were created where 100 were asked for" in made.summary
+    assert [shown.value for shown in made.evidence] == [10.0, 100.0, 20.0]
+
+
+@pytest.mark.parametrize(
+    ("rate", "given", "holds"),
+    [
+        (5.26, {}, True),
+        (5.25, {}, False),
+        (None, {}, False),
+        (10.0, {"items_in_burst": None}, False),
+        (10.0, {"drain_seconds": None}, False),
+        (10.0, {"api_calls_per_item": None}, False),
+        (10.0, {"api_calls_per_item": 2.0}, False),
+    ],
+)
+def test_the_surplus_that_counts(rate: float | None, given: Given, holds: bool) -> None:
+    """A twentieth more; where it is not known what an item needs, events may be the rest."""
+    assert (examine(CODE, case(IDLE, *created(rate, **given))) is not None) == holds
+
+
+def test_the_surplus_is_a_setting_and_a_backlog_refutes_it() -> None:
+    """Twice as many is within a looser setting; while keys wait the creations are of other items."""
+    assert examine(CODE, case(IDLE, *created(), thresholds=adjusted(surplus_ratio=1.0))) is None
+    assert examine(CODE, case(saturated(), *created())) is None

@@ -4,12 +4,14 @@ from advisor.diagnosis import causes
 from advisor.diagnosis.case import Case
 from advisor.model.finding import Confidence, FindingCode, Severity
 from tests.diagnosis.builders import (
+    NO_CONTROLLERS,
     Given,
     adjusted,
     budget,
     case,
     checks_of,
     classic_client,
+    client,
     controller,
     demand,
     estimated,
@@ -201,3 +203,25 @@ def test_unknown_settings_are_shown_as_unknown() -> None:
 def test_nothing_known_is_no_finding() -> None:
     """Missing figures are not a full bucket."""
     assert examine(CODE, case(unknown_controller(), classic_client(), demand(), log())) is None
+
+
+@pytest.mark.parametrize(
+    ("share", "wait", "holds"), [(0.25, 1.0, True), (0.24, 1.0, False), (0.25, 0.99, False), (None, 9.0, False)]
+)
+def test_without_any_controller_long_waits_of_most_requests_hold(share: float | None, wait: float, holds: bool) -> None:
+    """Of an operator whose workers are not known the client alone tells."""
+    one = case(NO_CONTROLLERS, client(limited_share=share, limiter_wait_seconds_mean=wait), settings(qps=5.0))
+    made = examine(CODE, one)
+    assert (made is not None) == holds
+    if made is not None:
+        assert made.confidence is Confidence.HIGH
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "holds"), [("spark", 20.0, True), ("spark", 16.9, False), ("raycluster", 20.0, False)]
+)
+def test_all_requests_at_just_qps_of_an_unknown_operator(name: str, rate: float, holds: bool) -> None:
+    """It may write a single kind, so its total may be one bucket's; KubeRay's never is."""
+    classic = classic_client(requests_per_second=rate, post_requests_per_second=None, write_requests_per_second=None)
+    one = case(saturated(name), classic, settings(version=None, qps=20.0, burst=30.0), queue="classic")
+    assert (examine(CODE, one) is not None) == holds

@@ -15,6 +15,7 @@ from tests.diagnosis.builders import (
     demand,
     estimated,
     examine,
+    external,
     must_find,
     process,
     saturated,
@@ -126,3 +127,21 @@ def test_nothing_known_is_no_finding() -> None:
     """Unknown busy time is no waiting."""
     assert examine(CODE, case(unknown_controller("rayjob"))) is None
     assert examine(CODE, case(NO_CONTROLLERS)) is None
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "severity"), [(0.1, Severity.WARNING), (0.0, Severity.INFO), (None, Severity.INFO)]
+)
+def test_time_outs_are_a_warning_though_nobody_waits(timeouts: float | None, severity: Severity) -> None:
+    """Calls that end in a time-out hold a worker for all of it; the next few will make keys wait."""
+    calm: Given = {"queue_wait_seconds_mean": 0.1, "oldest_wait_seconds_peak": 0.2}
+    one = case(*polling(**calm), external(timeouts_per_second=timeouts))
+    assert must_find(CODE, one).severity is severity
+
+
+def test_told_calls_make_an_unknown_controller_one_that_calls() -> None:
+    """Of an operator that is not known, somebody has to tell that it calls others."""
+    share = budget(external=estimated("external", 0.9, low=0.9, high=0.9))
+    unknown = saturated("spark", workers=2.0)
+    assert examine(CODE, case(unknown, client(), share)) is None
+    assert must_find(CODE, case(unknown, client(), share, external(call_seconds_mean=2.0))).subject == "spark"

@@ -1,6 +1,8 @@
+import msgspec
 import pytest
 
 from advisor.model.finding import Confidence, FindingCode, Severity
+from advisor.model.signals import KeyLoad
 from tests.diagnosis.builders import (
     NO_CONTROLLERS,
     Given,
@@ -156,3 +158,30 @@ def test_a_scale_up_is_no_writers_doing() -> None:
     made = must_find(CODE, case(waits_for_itself(), key(share=0.9, reconciles=3, pods_created=498)))
     (step,) = made.next_steps
     assert step.startswith("team/big creates its Pods one after another (498 here): ")
+
+
+def nameless(share: float = 0.9, reconciles: int = 50) -> KeyLoad:
+    """The hottest key of a controller, as somebody told of it."""
+    return msgspec.structs.replace(key("", share=share, reconciles=reconciles), namespace="")
+
+
+def test_a_key_without_a_name_is_called_what_it_is() -> None:
+    """Its share was told; the log would name it."""
+    made = must_find(CODE, case(waits_for_itself(), nameless()))
+    assert made.subject == "the hottest key of raycluster"
+    assert made.evidence[0].origin == "facts file"
+    assert made.next_steps == ("give the operator's log, which names the key",)
+
+
+@pytest.mark.parametrize(("reconciles", "holds"), [(500, True), (499, False)])
+def test_a_loop_is_hot_whatever_its_share(reconciles: int, holds: bool) -> None:
+    """Five reconciles a second of one key are no chain of its own events; the setting moves it."""
+    busy = controller(busy_workers_mean=3.0)
+    assert (examine(CODE, case(busy, key(share=0.1, reconciles=reconciles))) is not None) == holds
+    lower = adjusted(hot_key_loop_per_second=4.0)
+    assert examine(CODE, case(busy, key(share=0.1, reconciles=reconciles), thresholds=lower)) is not None
+
+
+def test_a_loop_while_others_wait_is_not_what_decides() -> None:
+    """Keys that wait for a worker need workers first."""
+    assert examine(CODE, case(saturated(), key(share=0.1, reconciles=900))) is None

@@ -7,8 +7,11 @@ from tests.diagnosis.builders import (
     adjusted,
     assert_evident,
     case,
+    codes,
     controller,
+    diagnosed,
     examine,
+    loaded_client,
     must_find,
     process,
     saturated,
@@ -64,3 +67,29 @@ def test_waiting_that_is_not_known() -> None:
     assert made.severity is Severity.WARNING
     assert "not known" in made.title
     assert len(made.evidence) == 2
+
+
+def test_it_gives_way_to_what_the_process_alone_tells() -> None:
+    """An operator that is killed before it works has no controller series, and that is explained."""
+    killed = diagnosed(NO_CONTROLLERS, process(oom_kills=3.0))
+    assert (codes(killed), killed.refuses) == (["memory-limited"], False)
+    few = diagnosed(NO_CONTROLLERS, process(oom_kills=3.0), scrapes=2)
+    assert (codes(few), few.refuses) == (["insufficient-data"], True)
+
+
+def test_told_figures_are_no_few_scrapes() -> None:
+    """Somebody who knows the figures has scraped nothing."""
+    assert examine(CODE, case(scrapes=None)) is None
+
+
+def test_a_drained_queue_after_the_fact_is_not_healthy() -> None:
+    """The queue is empty now and workers are idle, yet keys had waited half a minute: that is never an all-clear."""
+    drained = controller(depth_mean=0.0, depth_end=0.0, queue_wait_seconds_mean=30.0)
+    made = diagnosed(drained)
+    assert codes(made) == ["insufficient-data"]
+    assert made.primary.severity is Severity.CRITICAL
+
+
+def test_an_episode_whose_end_is_empty_is_judged_by_what_was() -> None:
+    """The last scrape finds nothing; the mean over the episode does."""
+    assert codes(diagnosed(saturated(depth_end=0.0), loaded_client())) == ["workers-saturated"]

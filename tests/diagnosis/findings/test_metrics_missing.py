@@ -3,6 +3,7 @@ import pytest
 from advisor.model.finding import Confidence, FindingCode, Severity
 from tests.diagnosis.builders import (
     NO_CONTROLLERS,
+    Given,
     case,
     classic_client,
     controller,
@@ -10,6 +11,7 @@ from tests.diagnosis.builders import (
     must_find,
     process,
     settings,
+    unknown_controller,
 )
 
 CODE = FindingCode.METRICS_MISSING
@@ -61,3 +63,18 @@ def test_a_standby_refutes_it() -> None:
     assert examine(CODE, case(NO_CONTROLLERS, process(leader=0.0), absent=("workqueue_depth",))) is None
     assert examine(CODE, case(NO_CONTROLLERS, process(leader=1.0), absent=("workqueue_depth",))) is not None
     assert examine(CODE, case(controller(), process(leader=0.0), absent=("workqueue_depth",))) is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "absent", "refuses"),
+    [
+        ({"reconciles": 50.0}, ("workqueue_depth",), True),
+        ({"reconciles": 0.0}, ("workqueue_depth",), False),
+        ({"reconciles": 50.0, "queue_wait_seconds_mean": 0.1}, ("workqueue_depth",), False),
+        ({"reconciles": 50.0, "waiting_key_seconds": 3.0}, ("workqueue_depth",), False),
+        ({"reconciles": 50.0}, ("rest_client_requests_total",), False),
+    ],
+)
+def test_blindness_refuses(given: Given, absent: tuple[str, ...], refuses: bool) -> None:
+    """No advice may rest on a working controller of which nothing tells whether its keys wait."""
+    assert must_find(CODE, case(unknown_controller(**given), absent=absent)).refuses == refuses

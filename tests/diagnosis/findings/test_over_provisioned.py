@@ -33,10 +33,10 @@ def test_many_idle_workers_hold() -> None:
 
 @pytest.mark.parametrize(
     ("workers", "peak", "holds"),
-    [(16.0, 4.0, True), (15.0, 1.0, False), (16.0, 5.0, False), (64.0, None, False)],
+    [(16.0, 4.0, True), (15.0, 1.0, False), (16.0, 5.0, False), (64.0, None, True)],
 )
 def test_its_thresholds(workers: float, peak: float | None, holds: bool) -> None:
-    """From 16 workers on and up to a quarter of them busy; an unknown peak may have been all of them."""
+    """From 16 workers on and up to a quarter of them busy; an unknown peak is guessed from a mean that is low here."""
     assert (examine(CODE, case(idle(workers, peak))) is not None) == holds
 
 
@@ -70,3 +70,11 @@ def test_nothing_known_is_no_finding() -> None:
     """Unknown numbers of workers are not many."""
     assert examine(CODE, case(unknown_controller())) is None
     assert examine(CODE, case(NO_CONTROLLERS)) is None
+
+
+@pytest.mark.parametrize(("mean", "holds"), [(4.0, True), (4.1, False), (None, False)])
+def test_an_unknown_peak_is_guessed_from_the_mean(mean: float | None, holds: bool) -> None:
+    """Four at a peak for each busy on average; without a mean all may have been busy. The setting moves it."""
+    one = idle(64.0, None, busy_workers_mean=mean)
+    assert (examine(CODE, case(one)) is not None) == holds
+    assert examine(CODE, case(idle(64.0, None, busy_workers_mean=1.0), thresholds=adjusted(peak_of_mean=17.0))) is None

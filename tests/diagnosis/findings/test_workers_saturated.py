@@ -16,6 +16,7 @@ from tests.diagnosis.builders import (
     loaded_client,
     log,
     must_find,
+    points,
     process,
     saturated,
     settings,
@@ -112,8 +113,36 @@ def test_a_cpu_quota_refutes_it() -> None:
 
 def test_a_slow_api_server_refutes_it() -> None:
     """Writes of 150 ms that fill the workers' time are the API server's doing."""
+    slow = loaded_client(write_api_seconds_mean=0.15, api_seconds=950.0)
+    assert examine(CODE, case(saturated(workers=10.0), slow)) is None
+
+
+def test_a_slow_api_server_does_not_refute_it_for_a_single_worker() -> None:
+    """One worker alone waits for latency and causes no contention: a second one shortens the others' wait."""
     slow = loaded_client(write_api_seconds_mean=0.15, api_seconds=95.0)
-    assert examine(CODE, case(saturated(), slow)) is None
+    made = must_find(CODE, case(saturated(), slow))
+    assert made.severity is Severity.CRITICAL
+    assert checks_of(made)["Is the API server slow?"] is False
+    shedding = loaded_client(write_api_seconds_mean=0.15, api_seconds=95.0, too_many_requests_ratio=0.2)
+    assert examine(CODE, case(saturated(), shedding)) is None
+
+
+@pytest.mark.parametrize(
+    ("mean", "utilisation", "holds"),
+    [(1.0, 0.2, True), (0.99, 0.2, False), (0.99, 0.69, False), (0.99, 0.7, True), (0.99, None, True)],
+)
+def test_a_burst_now_and_then_is_no_lack_of_workers(mean: float, utilisation: float | None, holds: bool) -> None:
+    """A backlog lasts where keys wait most of the time, or now and then for workers that are mostly busy."""
+    one = saturated(workers=4.0, backlog_mean=mean, backlog_peak=30.0, busy_workers_mean=1.0, utilisation=utilisation)
+    assert (examine(CODE, case(one, loaded_client())) is not None) == holds
+
+
+def test_fewer_workers_that_got_more_done_refute_it() -> None:
+    """Measured points decide over any backlog."""
+    scaled = saturated(workers=8.0, scaling=points(w4=0.3, w8=0.2))
+    assert examine(CODE, case(scaled, loaded_client())) is None
+    level = saturated(workers=8.0, scaling=points(w4=0.3, w8=0.3))
+    assert examine(CODE, case(level, loaded_client())) is not None
 
 
 def test_a_server_that_sheds_load_refutes_it() -> None:
@@ -123,7 +152,7 @@ def test_a_server_that_sheds_load_refutes_it() -> None:
 
 def test_one_hot_key_refutes_it_while_workers_are_idle() -> None:
     """Keys that mostly wait beside idle workers wait for themselves, even if once others waited too."""
-    beside_idle = saturated(workers=4.0, utilisation=0.25, blocked_ratio=0.9, backlog_mean=0.1, backlog_peak=3.0)
+    beside_idle = saturated(workers=4.0, utilisation=0.25, blocked_ratio=0.9, backlog_mean=1.0, backlog_peak=3.0)
     assert examine(CODE, case(beside_idle, loaded_client(), key(share=0.95))) is None
     assert examine(CODE, case(beside_idle, loaded_client(), key(share=0.3))) is not None
 
@@ -134,7 +163,7 @@ def test_one_long_reconcile_beside_idle_workers_refutes_it_without_a_log() -> No
         workers=4.0,
         utilisation=0.25,
         blocked_ratio=0.9,
-        backlog_mean=0.1,
+        backlog_mean=1.0,
         backlog_peak=3.0,
         longest_running_seconds=60.0,
     )
@@ -218,7 +247,7 @@ def test_the_classic_queue_without_log_objects_and_container_holds_too() -> None
 def test_without_any_write_the_api_server_is_not_judged() -> None:
     """No write and no duration: whether the API server is slow is not known."""
     client_series = classic_client(write_requests_per_second=0.0, post_requests_per_second=0.0)
-    made = must_find(CODE, case(saturated(), client_series))
+    made = must_find(CODE, case(saturated(workers=2.0), client_series))
     assert checks_of(made)["Is the API server slow?"] is None
 
 

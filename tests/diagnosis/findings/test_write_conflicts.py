@@ -1,6 +1,7 @@
 import pytest
 
 from advisor.diagnosis import causes
+from advisor.diagnosis.engine import rule_for
 from advisor.model.finding import Confidence, FindingCode, Severity
 from tests.diagnosis.builders import (
     Given,
@@ -81,3 +82,16 @@ def test_nothing_known_is_no_finding() -> None:
     assert examine(CODE, case(unknown_controller(), conflicting(None, None))) is None
     made = must_find(CODE, case(unknown_controller(), conflicting()))
     assert made.lost_seconds == 0.0
+
+
+def test_two_operators_with_overlapping_watch_scopes() -> None:
+    """What shows is a foreign writer; the page and a step say that it may be a second operator, each with key locks
+    of its own.
+    """
+    made = must_find(CODE, case(controller(), conflicting()))
+    assert made.next_steps[1] == "kubectl get deploy -A: do two operators watch the same namespaces?"
+    page = rule_for(CODE.value).page
+    assert "a second operator whose watched namespaces overlap" in page.meaning
+    assert "watchNamespace" in page.what_to_do
+    alone = must_find(CODE, case(controller(), conflicting(writes=30.0)))
+    assert len(alone.next_steps) == 1
