@@ -15,22 +15,24 @@ from advisor.errors import InputFormatError
 from advisor.model.raw import ReadNote, Selection, Series, SeriesStore
 from advisor.sources.textstream import LineReader
 
-__all__ = ["parse_series_key", "read_openmetrics"]
+__all__ = ["SAMPLE", "parse_series_key", "read_openmetrics"]
 
 _KEY = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)\s*(?:\{(.*)\})?\Z", re.DOTALL)
 _LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*+)"\s*(?:,\s*|\Z)', re.DOTALL)
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 _ESCAPE = re.compile(r'\\[n"\\]')
-# A sample with all that may follow it. Possessive, so that no line takes more than one pass.
-_SAMPLE = re.compile(
+SAMPLE = re.compile(
     rb"(?P<key>(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*+)"
     rb'(?:\s*+\{(?:[^"}]++|"(?:[^"\\]++|\\.)*+")*+\})?)'
     rb"(?:(?<=\})\s*+|\s++)(?P<value>[^\s#]++)(?:\s++(?P<time>[^\s#]++))?(?P<exemplar>\s++#.*)?\Z",
     re.DOTALL,
 )
+"""A sample with all that may follow it. Possessive, so that no line takes more than one pass."""
 _END_MARKER = b"# EOF"
 _KEPT = "; everything before was kept"
 _REMEMBERED_TIMES = 1 << 15
+MOST_SERIES = 200_000
+"""Series that are kept at most: twenty times what ten thousand objects and every code of every client make."""
 _MILLISECONDS_FROM = 1e11
 """Timestamps above this are milliseconds (the older Prometheus text format); as seconds it is the year 5138."""
 
@@ -152,6 +154,7 @@ class _Collector:
         self.times = _Times()
         self.malformed = _Skipped()
         self.untimed = _Skipped()
+        self.surplus = _Skipped()
 
     @property
     def samples(self) -> int:
@@ -200,7 +203,7 @@ class _Collector:
         Raises:
             ValueError: it is malformed.
         """
-        match = _SAMPLE.match(line)
+        match = SAMPLE.match(line)
         if match is None:
             raise ValueError(line)
         key, name, value = match["key"], match["name"].decode(), float(match["value"])
@@ -212,6 +215,9 @@ class _Collector:
             self._unneeded.add(match["name"])
             return
         if key not in self._takes:
+            if len(self._takes) >= MOST_SERIES:
+                self.surplus.add(number)
+                return
             self._takes[key] = self._open(key.decode("utf-8", "replace"))
         if math.isfinite(value):
             self._takes[key](time, value)
@@ -280,7 +286,11 @@ def _messages(reader: LineReader, collector: _Collector) -> list[str]:
         messages.append(f"{reader.problem}{_KEPT}")
     elif reader.rest.strip() not in (b"", _END_MARKER):
         messages.append(f"cut off within line {reader.lines + 1}{_KEPT}")
-    for skipped, what in ((collector.malformed, "malformed lines"), (collector.untimed, "samples without a timestamp")):
+    for skipped, what in (
+        (collector.malformed, "malformed lines"),
+        (collector.untimed, "samples without a timestamp"),
+        (collector.surplus, f"samples of series beyond the first {MOST_SERIES:,}"),
+    ):
         if skipped.count:
             messages.append(f"{what} skipped: {skipped.count}, the first is line {skipped.first}")
     # The older text format has no end marker; its timestamps are milliseconds.

@@ -12,6 +12,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from advisor.errors import InputFormatError
 from advisor.model.raw import Selection, SeriesStore
+from advisor.sources import openmetrics
 from advisor.sources.openmetrics import parse_series_key, read_openmetrics
 from advisor.sources.textstream import LineReader
 
@@ -337,3 +338,14 @@ def test_a_real_recording_is_read_as_prometheus_client_reads_it(shared: Path, re
     assert notes == ()
     assert len(wanted) > 30
     assert {name: samples(store, name) for name in store.names()} == wanted
+
+
+def test_series_without_end_are_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond a number of series that no operator has, samples are skipped and counted, so that memory stays bounded."""
+    monkeypatch.setattr(openmetrics, "MOST_SERIES", 3)
+    lines = [f'depth{{name="n{number}"}} 1 {time}' for number in range(5) for time in (1, 2)]
+    path = tmp_path / "many.om"
+    path.write_text("\n".join([*lines, "# EOF", ""]), encoding="utf-8")
+    store, notes = read_openmetrics(path, SELECTION)
+    assert len(store.get("depth")) == 3
+    assert [note.message for note in notes] == ["samples of series beyond the first 3 skipped: 4, the first is line 7"]

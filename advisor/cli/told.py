@@ -1,0 +1,36 @@
+"""What somebody states about the operator beside what is read, as one argument of the command."""
+
+import functools
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from advisor.model.raw import Setup
+
+__all__ = ["told_options"]
+
+_Command = Callable[..., object]
+
+_OPTIONS = (
+    click.option("--version", metavar="VERSION", help="The operator's version, for example 1.7.0."),
+    click.option("--args", default="", metavar="'ARGS'", help="The operator's command line, quoted as for a shell."),
+)
+
+
+def told_options(command: _Command) -> _Command:
+    """Options that become the argument ``told``."""
+
+    @functools.wraps(command)
+    def with_told(version: str | None, args: str, **others: Any) -> object:  # noqa: ANN401 - whatever the command has
+        try:
+            words = tuple(shlex.split(args))
+        except ValueError as error:
+            raise click.UsageError(f"--args: {error}.") from None
+        return command(told=Setup(version=version, args=words), **others)
+
+    wrapped: _Command = with_told
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
