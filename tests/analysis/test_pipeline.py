@@ -90,6 +90,20 @@ def test_a_gap_in_the_scrapes_is_noted(tmp_path: Path) -> None:
     assert (note.where, note.message) == ("gap.om", "no samples for 54 s after 6; nothing is assumed there")
 
 
+def test_replicas_scraped_one_after_the_other_leave_no_gap(tmp_path: Path) -> None:
+    """A pause is long by the usual one of a process, not by that between two processes."""
+    lines = ["# TYPE controller_runtime_active_workers gauge"]
+    for offset, pod in enumerate(("a", "b", "c")):
+        times = [2.0 * step + 0.05 * offset for step in range(20) if step not in (10, 11, 12, 13)]
+        lines += [
+            f'controller_runtime_active_workers{{controller="raycluster",instance="{pod}"}} 0 {time}' for time in times
+        ]
+    path = tmp_path / "replicas.om"
+    path.write_text("\n".join([*lines, "# EOF", ""]), encoding="utf-8")
+    (note,) = analyse(RecordingSource(path), Options()).source.notes
+    assert note.message == "no samples for 10 s after 18; nothing is assumed there"
+
+
 def test_one_scrape_is_nothing_to_analyse(tmp_path: Path) -> None:
     """A single scrape has no rate; the error says what to do."""
     path = tmp_path / "one.om"
