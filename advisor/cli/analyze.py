@@ -1,37 +1,32 @@
 """The command ``analyze``: one input to one report."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
-from advisor.analysis import Options, analyse, override
+from advisor.analysis import Options, override, report_of
+from advisor.cli.inputs import input_options, load_input
+from advisor.cli.output import ReportOutput, output_options
+from advisor.cli.progress import late_progress
+from advisor.cli.told import told_options
+from advisor.model.finding import Severity
+from advisor.model.raw import Setup
 from advisor.model.report import Report
-from advisor.report.renderers import RENDERERS
-from advisor.report.textreport import plain_report, print_report
-from advisor.sources.recording import RecordingSource
 
-__all__ = ["analyze"]
+if TYPE_CHECKING:
+    from advisor.cli.scraperequest import ScrapeRequest
 
-_PIPE_WIDTH = 120
+__all__ = ["FOUND", "analyze"]
+
+FOUND = 1
+"""Exit code of ``--fail-on`` where the verdict has such a finding."""
 
 
 @click.command()
-@click.option(
-    "--recording",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="PATH",
-    help="A recording's folder, or an OpenMetrics file (.om, .om.gz) alone.",
-)
-@click.option(
-    "--output",
-    type=click.Choice(["text", *RENDERERS]),
-    default="text",
-    show_default=True,
-    help="Form of the report.",
-)
-@click.option("--verbose", "-v", is_flag=True, help="Show where each figure comes from, and what is not known.")
+@input_options
+@told_options
+@output_options
 @click.option(
     "--set",
     "assignments",
@@ -39,20 +34,31 @@ _PIPE_WIDTH = 120
     metavar="SECTION.NAME=VALUE",
     help="Change a threshold, a bound of the advice or a cut rule, e.g. thresholds.wait_target_seconds=10.",
 )
-def analyze(recording: Path, output: str, assignments: tuple[str, ...], *, verbose: bool) -> None:
+@click.option(
+    "--fail-on",
+    type=click.Choice([Severity.WARNING.value, Severity.CRITICAL.value]),
+    help="End with exit code 1 if the verdict has a finding of this severity or above.",
+)
+def analyze(
+    *,
+    recording: Path | None,
+    facts: Path | None,
+    scrape: "ScrapeRequest | None",
+    told: Setup,
+    output: ReportOutput,
+    assignments: tuple[str, ...],
+    fail_on: str | None,
+) -> int:
     """Analyse one operator and print findings and advice."""
     options = override(Options(), assignments)
-    with Console(stderr=True, highlight=False).status("reading", spinner="line") as status:
-        report = analyse(RecordingSource(recording), options, status.update)
-    show_report(report, output, verbose=verbose)
+    with late_progress("reading") as progress:
+        loaded = load_input(recording=recording, facts=facts, scrape=scrape, told=told, progress=progress)
+        report = report_of(loaded, options)
+    output.show(report)
+    return FOUND if fail_on is not None and _has(report, Severity(fail_on)) else 0
 
 
-def show_report(report: Report, output: str, *, verbose: bool) -> None:
-    """Print a report in one form: text is rich on a terminal (NO_COLOR is honoured), plain lines in a pipe."""
-    console = Console(highlight=False)
-    if output != "text":
-        click.echo(RENDERERS[output](report), nl=False)
-    elif console.is_terminal:
-        print_report(report, console, verbose=verbose)
-    else:
-        click.echo(plain_report(report, width=_PIPE_WIDTH, verbose=verbose), nl=False)
+def _has(report: Report, least: Severity) -> bool:
+    """Whether the verdict's episode has a finding of this severity or above."""
+    ranks = list(Severity)
+    return any(ranks.index(finding.severity) <= ranks.index(least) for finding in report.findings)

@@ -1,22 +1,46 @@
-"""The group of commands; each command is a module of its own and its line here."""
+"""The group of commands; each command is a function in a module of its own and its line here.
+
+Only the command that runs is imported: what the others stand on would more than double the start-up.
+"""
+
+from importlib import import_module
 
 import click
 
 from advisor import __version__
-from advisor.cli.analyze import analyze
-from advisor.cli.reference import explain, metrics
 
 __all__ = ["cli"]
 
+_MODULES = {
+    "analyze": "advisor.cli.analyze",
+    "compare": "advisor.cli.compare",
+    "explain": "advisor.cli.reference",
+    "metrics": "advisor.cli.reference",
+    "record": "advisor.cli.record",
+}
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class _Commands(click.Group):
+    """A group that imports a command when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Names of all commands."""
+        return sorted(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
+        """The command of that name, None where there is none."""
+        if cmd_name not in _MODULES:
+            return None
+        command = getattr(import_module(_MODULES[cmd_name]), cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101 - the table above says so
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="kuberay-advisor")
 def cli() -> None:
     """Tell what holds a KubeRay operator back, what to set, and why.
 
-    Exit codes: 0 done; 2 wrong use; 3 input cannot be read; 4 nothing to analyse; 70 fault of this program.
+    Exit codes: 0 done; 1 what --fail-on or --fail-on-worse asks for is the case; 2 wrong use; 3 input cannot be read or
+    output cannot be written; 4 nothing to analyse; 70 fault of this program; 130 interrupted.
     """
-
-
-for command in (analyze, explain, metrics):
-    cli.add_command(command)

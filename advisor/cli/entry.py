@@ -1,14 +1,14 @@
 """The command line's entry: runs a command and maps what goes wrong to an exit code.
 
-Exit codes: 0 done; 2 wrong use; 3 the input cannot be read; 4 the input holds nothing to analyse; 70 a fault of this
-program; 130 interrupted.
+Exit codes: 0 done; 1 what ``--fail-on`` or ``--fail-on-worse`` asks for is the case; 2 wrong use; 3 the input cannot
+be read or the output cannot be written; 4 the input holds nothing to analyse; 70 a fault of this program; 130
+interrupted.
 """
 
 import sys
 
 import click
 
-from advisor.cli.commands import cli
 from advisor.errors import AdvisorError
 
 __all__ = ["INTERRUPTED", "main"]
@@ -27,6 +27,9 @@ def main(args: list[str] | None = None) -> None:
 
 def _run(args: list[str] | None) -> int:
     try:
+        # Imported here so that Ctrl-C is minded from the first moment: all the rest of the program comes with it.
+        from advisor.cli.commands import cli
+
         result = cli.main(args=args, prog_name="kuberay-advisor", standalone_mode=False)
     except click.exceptions.Exit as request:
         return request.exit_code

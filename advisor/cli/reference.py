@@ -4,8 +4,6 @@ from typing import Literal
 
 import click
 import msgspec
-from rich.console import Console
-from rich.markdown import Markdown
 
 from advisor.diagnosis.engine import rule_for
 from advisor.diagnosis.findings import RULES
@@ -26,8 +24,12 @@ def explain(code: str | None) -> None:
             click.echo(f"{rule.code.value:{width}}  {rule.title}")
         return
     page = render_page(rule_for(code))
-    console = Console()
+    from rich.console import Console
+
+    console = Console(highlight=False)
     if console.is_terminal:
+        from rich.markdown import Markdown
+
         console.print(Markdown(page))
     else:
         click.echo(page, nl=False)

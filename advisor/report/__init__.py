@@ -1,1 +1,1 @@
-"""Renderers of a report: text for people, JSON as the contract."""
+"""Renderers of a report: text, Markdown and HTML for people, JSON as the contract."""

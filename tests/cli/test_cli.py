@@ -66,7 +66,7 @@ def test_settings_reach_the_analysis(capsys: pytest.CaptureFixture[str]) -> None
     ("args", "code", "error"),
     [
         (("analyze", "--recording", "/no/such/folder"), 3, "error: /no/such/folder: no such file or folder\n"),
-        (("analyze",), 2, "Missing option '--recording'"),
+        (("analyze",), 2, "Give one input: --recording PATH, --scrape URL or --facts FILE."),
         (("analyze", "--recording", str(EXAMPLE), "--set", "a.b=1"), 2, "error: --set a.b=1: there is no section 'a'"),
         (("explain", "nothing"), 2, "error: explain: there is no finding 'nothing'\nhint: known are api-server-slow"),
         (("metrics", "nothing"), 2, "error: metrics: 'nothing' is not in the catalogue\n"),
@@ -148,7 +148,7 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("advisor.cli.analyze.analyse", interrupted)
+    monkeypatch.setattr("advisor.cli.analyze.report_of", interrupted)
     assert run("analyze", "--recording", str(EXAMPLE)) == entry.INTERRUPTED == 130
     assert capsys.readouterr().err.strip() == "interrupted"
 

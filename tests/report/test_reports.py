@@ -130,3 +130,10 @@ def test_the_advice_in_one_line(name: str, current: float, value: float, line: s
     knob = KnobAdvice(direction=Direction.RAISE, current=current, value=value, reason="because")
     advice = msgspec.structs.replace(example.advice, concurrency=unchanged, **{name: knob})
     assert line in plain_report(msgspec.structs.replace(example, advice=advice), width=WIDTH).splitlines()
+
+
+def test_the_timeline_is_compact_in_json(example: Report) -> None:
+    """Each series has one line of the document, so that it stays readable and small."""
+    assert example.timeline is not None
+    lines = [line for line in render_json(example).splitlines() if '"values":' in line]
+    assert len(lines) == len(example.timeline.series)

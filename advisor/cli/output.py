@@ -1,0 +1,113 @@
+"""Where a report goes and in which form, as one argument of the command."""
+
+import functools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from advisor.errors import OutputError
+from advisor.model.report import Report
+from advisor.report.layout import PIPE_WIDTH
+from advisor.report.renderers import FORMS, render
+from advisor.report.textreport import plain_report, print_report
+
+__all__ = ["ReportOutput", "output_options", "write_whole"]
+
+_Command = Callable[..., object]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOutput:
+    """The form of a report, and the file it goes to; standard output where there is none."""
+
+    form: str
+    file: Path | None
+    verbose: bool
+
+    def show(self, report: Report) -> None:
+        """Write or print the report: text is rich on a terminal (NO_COLOR is honoured), plain lines elsewhere.
+
+        Raises:
+            OutputError: the file cannot be written; what was there before still is.
+        """
+        console = Console(highlight=False)
+        if self.form == "text" and self.file is None and console.is_terminal:
+            print_report(report, console, verbose=self.verbose)
+            return
+        if self.form == "text":
+            text = plain_report(report, width=PIPE_WIDTH, verbose=self.verbose)
+        else:
+            text = render(report, self.form)
+        if self.file is None:
+            click.echo(text, nl=False)
+        else:
+            write_whole(self.file, text)
+
+
+_OPTIONS = (
+    click.option(
+        "--output",
+        "form",
+        type=click.Choice(["text", *FORMS]),
+        default="text",
+        show_default=True,
+        help="Form of the report.",
+    ),
+    click.option(
+        "--out",
+        "file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write the report to a file, whole or not at all, instead of standard output.",
+    ),
+    click.option("--verbose", "-v", is_flag=True, help="Show where each figure comes from, and what is not known."),
+)
+
+
+def output_options(command: _Command) -> _Command:
+    """Options that become the argument ``output``."""
+
+    @functools.wraps(command)
+    def with_output(form: str, file: Path | None, *, verbose: bool, **others: Any) -> object:  # noqa: ANN401 - as given
+        if file is not None and not file.absolute().parent.is_dir():
+            raise click.UsageError(f"--out: there is no folder {file.absolute().parent}.")
+        return command(output=ReportOutput(form, file, verbose), **others)
+
+    wrapped: _Command = with_output
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that whoever reads it sees the old text or the new one, never a part.
+
+    What is no regular file, such as a pipe, is written as it is; a link stays one, and what it names is written.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
+        target = path.resolve()
+        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+        try:
+            partial.write_text(text, encoding="utf-8")
+            if target.exists():
+                partial.chmod(target.stat().st_mode)
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot be written: {error.strerror}",
+            where=str(path),
+            hint="check the folder's permissions and free space",
+        ) from error
