@@ -20,6 +20,7 @@ from advisor.cli.commands import cli
 from advisor.diagnosis.findings import RULES
 from advisor.knowledge.catalogue import METRICS
 from advisor.knowledge.render import render_markdown
+from advisor.report.comparisonjson import comparison_schema
 from advisor.report.jsonreport import report_schema
 from advisor.report.pages import render_page
 
@@ -36,6 +37,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "docs/settings.md", _settings()
     yield "docs/cli.md", _commands()
     yield "advisor/schemas/report-v1.schema.json", json.dumps(report_schema(), indent=1) + "\n"
+    yield "advisor/schemas/comparison-v1.schema.json", json.dumps(comparison_schema(), indent=1) + "\n"
 
 
 def _index() -> str:
@@ -86,7 +88,9 @@ def _commands() -> str:
         **cli.context_settings,
     )
     subcommands = [
-        (name, click.Context(command, info_name=name, parent=root)) for name, command in sorted(cli.commands.items())
+        (name, click.Context(command, info_name=name, parent=root))
+        for name in cli.list_commands(root)
+        if (command := cli.get_command(root, name)) is not None
     ]
     for name, context in (("", root), *subcommands):
         parts.append(f"## kuberay-advisor {name}".rstrip() + f"\n\n```\n{context.get_help()}\n```")

@@ -5,12 +5,18 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
 
 from advisor import errors
 from advisor.cli import entry
+from advisor.cli.analyze import FOUND
+from advisor.cli.commands import cli
+from advisor.cli.compare import WORSE
 from advisor.diagnosis.findings import RULES
 from advisor.errors import AdvisorError
+from advisor.knowledge import METRICS
+from advisor.model.finding import FindingCode
 from tests.support import ROOT
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -77,7 +83,7 @@ def test_the_readme_lists_each_exit_code() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = {int(code) for code in re.findall(r"^\| (\d+) \|", readme, re.MULTILINE)}
     tree = {getattr(errors, name).exit_code for name in errors.__all__}
-    assert rows == {0, entry.INTERRUPTED, *tree}
+    assert rows == {0, FOUND, WORSE, entry.INTERRUPTED, *tree}
 
 
 def test_the_readmes_make_targets_exist() -> None:
@@ -91,3 +97,34 @@ def test_each_error_says_what_where_and_what_to_do() -> None:
     """An error's text leads with the place and ends with the hint, leaving out what is empty."""
     assert str(AdvisorError("is broken", where="a.om", hint="mend it")) == "a.om: is broken (mend it)"
     assert str(AdvisorError("is broken")) == "is broken"
+
+
+def test_each_flag_is_documented() -> None:
+    """Every option of every command stands in the page of the command line."""
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    context = click.Context(cli)
+    flags = [
+        flag
+        for name in cli.list_commands(context)
+        if (command := cli.get_command(context, name)) is not None
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for flag in parameter.opts
+    ]
+    assert "--scrape" in flags
+    assert [flag for flag in flags if flag not in page] == []
+
+
+def test_each_code_is_documented() -> None:
+    """Every finding has its page and its line in the list of findings."""
+    folder = ROOT / "docs" / "findings"
+    listed = (folder / "README.md").read_text(encoding="utf-8")
+    for code in FindingCode:
+        assert (folder / f"{code.value}.md").is_file()
+        assert f"({code.value}.md)" in listed
+
+
+def test_each_metric_is_documented() -> None:
+    """Every series of the catalogue stands in the page of the metrics."""
+    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert [metric.name for metric in METRICS if f"`{metric.name}`" not in page] == []
