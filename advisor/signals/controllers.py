@@ -11,6 +11,7 @@ from advisor.knowledge.defaults import GAUGE_REFRESH_SECONDS
 from advisor.model.raw import Series, SeriesStore
 from advisor.model.signal import Quality, Signal, Unit, Window
 from advisor.model.signals import ControllerSignals, PriorityDepth
+from advisor.signals.bycontroller import ByController
 from advisor.signals.curves import Curve, Gauge, increase, together
 from advisor.signals.histograms import Histogram
 from advisor.signals.instances import Instances
@@ -18,50 +19,13 @@ from advisor.signals.making import Maker
 
 __all__ = ["ControllerSeries", "LogShare", "controller_series"]
 
-_OWN_PREFIX = "advisor-"
-"""Controllers of this project's own sidecar, which are not what is diagnosed."""
-
-
 _MOST_CONTROLLERS = 100
 """Several times what the largest operator has; beyond it something invents names."""
-_NAMED_BY = ("controller_runtime_max_concurrent_reconciles", "workqueue_adds_total", "workqueue_depth")
-
-
-def _label(series: Series) -> str:
-    """The controller of a series; work queue series of old releases carry it as ``name`` only."""
-    return series.labels.get("controller") or series.labels.get("name", "")
-
-
-class _ByController:
-    """The series of a store, by metric and controller, grouped once for all controllers."""
-
-    def __init__(self, store: SeriesStore) -> None:
-        self.origin = store.origin
-        self._store = store
-        self._groups: dict[str, dict[str, list[Series]]] = {}
-
-    def of(self, metric: str, controller: str) -> list[Series]:
-        """The series of one metric that belong to a controller."""
-        groups = self._groups.get(metric)
-        if groups is None:
-            groups = self._groups[metric] = {}
-            for series in self._store.get(metric):
-                groups.setdefault(_label(series), []).append(series)
-        return groups.get(controller, [])
-
-    def names(self) -> list[str]:
-        """The controllers that are not this project's own, those with the most samples first."""
-        samples: dict[str, int] = {}
-        for metric in _NAMED_BY:
-            for series in self._store.get(metric):
-                samples[_label(series)] = samples.get(_label(series), 0) + len(series.times)
-        found = [name for name in samples if name and not name.startswith(_OWN_PREFIX)]
-        return sorted(found, key=lambda name: (-samples[name], name))
 
 
 def controller_series(store: SeriesStore, instances: Instances) -> tuple[tuple["ControllerSeries", ...], int]:
     """The controllers found in the samples, in order of name, and how many were left out as too many."""
-    grouped = _ByController(store)
+    grouped = ByController(store)
     names = grouped.names()
     kept = sorted(names[:_MOST_CONTROLLERS])
     return tuple(ControllerSeries(name, grouped, instances) for name in kept), len(names) - len(kept)
@@ -70,7 +34,7 @@ def controller_series(store: SeriesStore, instances: Instances) -> tuple[tuple["
 class ControllerSeries:
     """Curves and gauges of one controller, made once and asked for many windows."""
 
-    def __init__(self, name: str, grouped: _ByController, instances: Instances) -> None:
+    def __init__(self, name: str, grouped: ByController, instances: Instances) -> None:
         self.name = name
         self._origin = grouped.origin
 

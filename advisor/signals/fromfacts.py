@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from advisor.knowledge.catalogue_queue import QUEUE_BUCKETS_SECONDS
 from advisor.knowledge.defaults import ZERO_BURST_MEANS, ZERO_QPS_MEANS
 from advisor.knowledge.programs import EXTERNAL_CALLERS, program_of
 from advisor.knowledge.versions import controller_of, lookup
-from advisor.model.facts import ClientFacts, ControllerFacts, Facts
+from advisor.model.facts import ClientFacts, Facts
 from advisor.model.settings import Setting, Settings, SettingSource
 from advisor.model.signal import Quality, Signal, Unit, Window
 from advisor.model.signals import (
@@ -25,47 +24,16 @@ from advisor.model.signals import (
     KeyLoad,
     LogSignals,
     OperatorSignals,
-    PriorityDepth,
     ProcessSignals,
     TimeBudget,
 )
 from advisor.signals.budget import inferred_write_seconds, time_budget
 from advisor.signals.episodes import CutRules
 from advisor.signals.making import Maker
+from advisor.signals.telling import HOUR, NOT_TOLD, ORIGIN, Told, product
+from advisor.signals.toldcontroller import told_controller
 
 __all__ = ["FactsObservation"]
-
-_HOUR = Window(0.0, 3600.0)
-_ORIGIN = "facts file"
-_NOT_TOLD = "not in the facts file"
-_IDLE_PART = 0.5
-"""Mean part of the workers that is busy at most for a worker to be idle at any time worth speaking of."""
-_WAITING_KEYS = 0.5
-
-
-class _Told:
-    """Makes signals of one part of the file; the origin names the key."""
-
-    def __init__(self, part: str) -> None:
-        self._part = part
-        self._make = Maker(_HOUR, _ORIGIN)
-
-    def of(self, value: float | None, unit: Unit, key: str, *, quality: Quality = Quality.EXACT) -> Signal:
-        """A signal that stands under ``key`` or follows from it."""
-        return self._make.of(value, unit, f"{self._part}.{key}", quality=quality, reason=_NOT_TOLD)
-
-    def none(self, unit: Unit) -> Signal:
-        """A signal that a facts file cannot hold."""
-        return self._make.of(None, unit, "", reason=_NOT_TOLD)
-
-
-def _product(*factors: float | None) -> float | None:
-    result = 1.0
-    for factor in factors:
-        if factor is None:
-            return None
-        result *= factor
-    return result
 
 
 class FactsObservation:
@@ -80,7 +48,7 @@ class FactsObservation:
 
     def episodes(self, rules: CutRules) -> tuple[Episode, ...]:  # noqa: ARG002 - there is nothing to cut
         """The one episode that the facts are about."""
-        return (Episode(EpisodeKind.LOAD, _HOUR, "what the facts file describes, over one hour of its rates"),)
+        return (Episode(EpisodeKind.LOAD, HOUR, "what the facts file describes, over one hour of its rates"),)
 
     def signals(self, window: Window) -> OperatorSignals:  # noqa: ARG002 - the facts have one window
         """All signals."""
@@ -89,22 +57,22 @@ class FactsObservation:
     @property
     def window(self) -> Window:
         """The nominal window."""
-        return _HOUR
+        return HOUR
 
 
 def _operator(facts: Facts) -> OperatorSignals:
-    controllers = tuple(_controller(name, one) for name, one in facts.controllers.items())
+    controllers = tuple(told_controller(name, one) for name, one in facts.controllers.items())
     client = _client(facts.client)
     process = _process(facts)
     callers = _external_callers(facts)
-    budget = time_budget(controllers, client, process, _HOUR, callers)
+    budget = time_budget(controllers, client, process, HOUR, callers)
     inferring = frozenset(one.controller for one in controllers if not _known_inside(one.controller))
     return OperatorSignals(
-        window=_HOUR,
+        window=HOUR,
         settings=_settings(facts),
         controllers=controllers,
         client=msgspec.structs.replace(
-            client, inferred_write_seconds_mean=inferred_write_seconds(controllers, client, process, _HOUR, inferring)
+            client, inferred_write_seconds_mean=inferred_write_seconds(controllers, client, process, HOUR, inferring)
         ),
         process=process,
         demand=_demand(facts),
@@ -144,7 +112,7 @@ def _with_told_calls(
         if one.controller in callers and (work := one.work_seconds_mean.value)
     )
     share = min(1.0, spent / budget.busy_worker_seconds.or_else(1.0))
-    told = Maker(_HOUR, _ORIGIN).of(
+    told = Maker(HOUR, ORIGIN).of(
         share, Unit.RATIO, "external.call_seconds_mean / reconcile_seconds_mean", low=share, high=share
     )
     return msgspec.structs.replace(budget, external=told)
@@ -165,7 +133,7 @@ def _settings(facts: Facts) -> Settings:
             return Setting(value, stated, f"client.{name}")
         if default is not None and version is not None:
             return Setting(default, SettingSource.VERSION_DEFAULT, f"default of KubeRay {version.series}")
-        return Setting(None, SettingSource.UNKNOWN, _NOT_TOLD)
+        return Setting(None, SettingSource.UNKNOWN, NOT_TOLD)
 
     def other(value: float | None, detail: str) -> Setting:
         return Setting(value, stated if value is not None else SettingSource.UNKNOWN, detail)
@@ -182,93 +150,6 @@ def _settings(facts: Facts) -> Settings:
         cpu_limit_cores=other(facts.process.cpu_limit_cores, "process.cpu_limit_cores"),
         memory_limit_bytes=other(facts.process.memory_limit_bytes, "process.memory_limit_bytes"),
     )
-
-
-def _controller(name: str, facts: ControllerFacts) -> ControllerSignals:
-    told = _Told(f"controllers.{name}")
-    workers, hour = facts.max_concurrent_reconciles, _HOUR.seconds
-    active = facts.active_workers_mean
-    if active is None:
-        active = _product(facts.utilisation, workers)
-    if active is None:
-        active = _product(facts.reconciles_per_second, facts.reconcile_seconds_mean)
-    utilisation = facts.utilisation
-    if utilisation is None and active is not None and workers:
-        utilisation = min(1.0, active / workers)
-    rate, wait = facts.reconciles_per_second, facts.queue_wait_seconds_mean
-    longest_wait = max((one for one in (wait, _certain(facts.queue_wait_seconds_p99)) if one is not None), default=None)
-    backlog = None if facts.depth_mean is None or active is None else max(0.0, facts.depth_mean - active)
-    peak = backlog
-    if facts.depth_max is not None and (workers is not None or active is not None):
-        peak = max(backlog or 0.0, facts.depth_max - (workers if workers is not None else active or 0.0))
-    errors = _product(facts.error_ratio, rate)
-    bound, estimated = Quality.LOWER_BOUND, Quality.ESTIMATED
-    return ControllerSignals(
-        controller=name,
-        max_concurrent_reconciles=told.of(workers, Unit.COUNT, "max_concurrent_reconciles"),
-        configured_concurrency=told.of(facts.configured_concurrency, Unit.COUNT, "configured_concurrency"),
-        busy_worker_seconds=told.of(_product(active, hour), Unit.WORKER_SECONDS, "active_workers_mean over an hour"),
-        busy_workers_mean=told.of(active, Unit.COUNT, "active_workers_mean"),
-        active_workers_peak=told.none(Unit.COUNT),
-        utilisation=told.of(utilisation, Unit.RATIO, "utilisation"),
-        depth_mean=told.of(facts.depth_mean, Unit.COUNT, "depth_mean"),
-        depth_peak=told.of(facts.depth_max, Unit.COUNT, "depth_max"),
-        depth_end=told.none(Unit.COUNT),
-        depth_trend_per_second=told.of(facts.depth_trend_per_second, Unit.PER_SECOND, "depth_trend_per_second"),
-        depth_by_priority=tuple(
-            PriorityDepth(
-                priority,
-                told.of(depth, Unit.COUNT, f"depth_by_priority.{priority}"),
-                told.of(depth, Unit.COUNT, f"depth_by_priority.{priority}", quality=bound),
-            )
-            for priority, depth in facts.depth_by_priority.items()
-        ),
-        backlog_mean=told.of(backlog, Unit.COUNT, "depth_mean less active_workers_mean", quality=bound),
-        backlog_peak=told.of(peak, Unit.COUNT, "depth_max less max_concurrent_reconciles", quality=bound),
-        blocked_ratio=told.of(
-            _blocked(facts.depth_mean, active, workers),
-            Unit.RATIO,
-            "depth_mean beside idle workers",
-            quality=estimated,
-        ),
-        adds_per_second=told.of(facts.adds_per_second, Unit.PER_SECOND, "adds_per_second"),
-        reconciles=told.of(_product(rate, hour), Unit.COUNT, "reconciles_per_second over an hour"),
-        reconciles_per_second=told.of(rate, Unit.PER_SECOND, "reconciles_per_second"),
-        queue_wait_seconds_mean=told.of(wait, Unit.SECONDS, "queue_wait_seconds_mean"),
-        queue_wait_seconds_p99=told.of(facts.queue_wait_seconds_p99, Unit.SECONDS, "queue_wait_seconds_p99"),
-        waiting_key_seconds=told.of(_product(facts.depth_mean, hour), Unit.KEY_SECONDS, "depth_mean over an hour"),
-        oldest_wait_seconds_peak=told.of(longest_wait, Unit.SECONDS, "queue_wait_seconds_mean or p99", quality=bound),
-        work_seconds_mean=told.of(facts.reconcile_seconds_mean, Unit.SECONDS, "reconcile_seconds_mean"),
-        reconcile_seconds_mean=told.of(facts.reconcile_seconds_mean, Unit.SECONDS, "reconcile_seconds_mean"),
-        reconcile_seconds_p99=told.of(facts.reconcile_seconds_p99, Unit.SECONDS, "reconcile_seconds_p99"),
-        longest_running_seconds=told.of(facts.longest_running_seconds, Unit.SECONDS, "longest_running_seconds"),
-        error_ratio=told.of(facts.error_ratio, Unit.RATIO, "error_ratio"),
-        error_ratio_net=told.none(Unit.RATIO),
-        errors_per_second=told.of(errors, Unit.PER_SECOND, "error_ratio x reconciles_per_second"),
-        terminal_error_ratio=told.of(facts.terminal_error_ratio, Unit.RATIO, "terminal_error_ratio"),
-        requeue_after_ratio=told.of(facts.requeue_after_ratio, Unit.RATIO, "requeue_after_ratio"),
-        delayed_adds_per_second=told.of(facts.retries_per_second, Unit.PER_SECOND, "retries_per_second"),
-        hottest_key_share=told.of(facts.hottest_key_share, Unit.RATIO, "hottest_key_share"),
-        distinct_keys=told.of(
-            None if facts.distinct_keys is None else float(facts.distinct_keys), Unit.COUNT, "distinct_keys"
-        ),
-        api_calls_per_reconcile=told.of(facts.api_calls_per_reconcile, Unit.COUNT, "api_calls_per_reconcile"),
-        scaling=facts.scaling,
-    )
-
-
-def _certain(quantile: float | None) -> float | None:
-    """What a quantile of the queue wait says for certain: its decade bucket; its place in that is interpolated."""
-    if quantile is None:
-        return None
-    return max((bound for bound in QUEUE_BUCKETS_SECONDS if bound <= quantile), default=0.0)
-
-
-def _blocked(depth: float | None, active: float | None, workers: float | None) -> float | None:
-    """1 where keys stay in the queue although workers are idle on average, else 0; None where that is not known."""
-    if depth is None or active is None or workers is None:
-        return None
-    return 1.0 if depth >= _WAITING_KEYS and active <= _IDLE_PART * workers and workers > 1 else 0.0
 
 
 def _keys(facts: Facts, controllers: tuple[ControllerSignals, ...]) -> tuple[KeyLoad, ...]:
@@ -300,7 +181,7 @@ def _keys(facts: Facts, controllers: tuple[ControllerSignals, ...]) -> tuple[Key
 
 
 def _client(facts: ClientFacts) -> ClientSignals:
-    told, hour = _Told("client"), _HOUR.seconds
+    told, hour = Told("client"), HOUR.seconds
     rate, writes = facts.requests_per_second, facts.write_requests_per_second
     limiter = 0.0 if facts.qps is not None and facts.qps < 0 else facts.limiter_wait_seconds_mean
     net = None
@@ -308,7 +189,7 @@ def _client(facts: ClientFacts) -> ClientSignals:
         net = max(0.0, facts.request_seconds_mean - limiter)
     codes = facts.requests_per_second_by_code
     counted = sum(codes.values())
-    conflicts = _product(facts.conflict_ratio, writes)
+    conflicts = product(facts.conflict_ratio, writes)
     if conflicts is None:
         conflicts = codes.get("409")
 
@@ -316,7 +197,7 @@ def _client(facts: ClientFacts) -> ClientSignals:
         return sum(one for code, one in codes.items() if code.startswith(wanted)) / counted if counted else None
 
     request = facts.request_seconds_mean
-    in_flight = facts.in_flight if facts.in_flight is not None else _product(request, rate)
+    in_flight = facts.in_flight if facts.in_flight is not None else product(request, rate)
     return ClientSignals(
         requests_per_second=told.of(rate, Unit.PER_SECOND, "requests_per_second"),
         requests_per_second_by_code={
@@ -328,14 +209,14 @@ def _client(facts: ClientFacts) -> ClientSignals:
         request_seconds_mean=told.of(request, Unit.SECONDS, "request_seconds_mean"),
         limiter_wait_seconds_mean=told.of(limiter, Unit.SECONDS, "limiter_wait_seconds_mean"),
         limiter_wait_seconds=told.of(
-            0.0 if limiter == 0.0 else _product(limiter, rate, hour),
+            0.0 if limiter == 0.0 else product(limiter, rate, hour),
             Unit.SECONDS,
             "limiter_wait_seconds_mean x requests",
         ),
         api_seconds_mean=told.of(net, Unit.SECONDS, "request_seconds_mean less limiter_wait_seconds_mean"),
         write_api_seconds_mean=told.of(net, Unit.SECONDS, "request_seconds_mean less limiter_wait_seconds_mean"),
         inferred_write_seconds_mean=told.none(Unit.SECONDS),
-        api_seconds=told.of(_product(net, rate, hour), Unit.SECONDS, "net request time x requests over an hour"),
+        api_seconds=told.of(product(net, rate, hour), Unit.SECONDS, "net request time x requests over an hour"),
         limited_share=told.of(facts.limited_share, Unit.RATIO, "limited_share"),
         in_flight=told.of(in_flight, Unit.COUNT, "in_flight", quality=Quality.ESTIMATED),
         conflict_ratio=told.of(facts.conflict_ratio, Unit.RATIO, "conflict_ratio"),
@@ -348,13 +229,13 @@ def _client(facts: ClientFacts) -> ClientSignals:
 
 
 def _process(facts: Facts) -> ProcessSignals:
-    told, process = _Told("process"), facts.process
+    told, process = Told("process"), facts.process
 
     def count(value: int | None, key: str) -> Signal:
         return told.of(None if value is None else float(value), Unit.COUNT, key)
 
     return ProcessSignals(
-        cpu_seconds=told.of(_product(process.cpu_cores, _HOUR.seconds), Unit.SECONDS, "cpu_cores over an hour"),
+        cpu_seconds=told.of(product(process.cpu_cores, HOUR.seconds), Unit.SECONDS, "cpu_cores over an hour"),
         cpu_cores=told.of(process.cpu_cores, Unit.CORES, "cpu_cores"),
         cpu_limit_cores=told.of(process.cpu_limit_cores, Unit.CORES, "cpu_limit_cores"),
         cpu_throttled_ratio=told.of(process.cpu_throttled_ratio, Unit.RATIO, "cpu_throttled_ratio"),
@@ -371,7 +252,7 @@ def _process(facts: Facts) -> ProcessSignals:
 
 
 def _demand(facts: Facts) -> DemandSignals:
-    told, demand = _Told("demand"), facts.demand
+    told, demand = Told("demand"), facts.demand
     return DemandSignals(
         objects={kind: told.of(float(count), Unit.COUNT, f"objects.{kind}") for kind, count in demand.objects.items()},
         clusters_created=told.none(Unit.COUNT),
@@ -393,7 +274,7 @@ def _demand(facts: Facts) -> DemandSignals:
 
 
 def _external(facts: Facts) -> ExternalSignals:
-    told = _Told("external")
+    told = Told("external")
     return ExternalSignals(
         call_seconds_mean=told.of(facts.external.call_seconds_mean, Unit.SECONDS, "call_seconds_mean"),
         timeouts_per_second=told.of(facts.external.timeouts_per_second, Unit.PER_SECOND, "timeouts_per_second"),
@@ -401,7 +282,7 @@ def _external(facts: Facts) -> ExternalSignals:
 
 
 def _no_log() -> LogSignals:
-    told = _Told("log")
+    told = Told("log")
     return LogSignals(
         throttle_lines=told.none(Unit.COUNT),
         throttle_wait_seconds_peak=told.none(Unit.SECONDS),
