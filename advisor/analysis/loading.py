@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -16,10 +16,10 @@ from advisor.model.signals import Episode, OperatorSignals
 from advisor.model.timeline import Timeline
 from advisor.signals.episodes import CutRules
 from advisor.signals.fromfacts import FactsObservation
-from advisor.signals.logdigest import LogDigest
 from advisor.signals.names import SELECTION
-from advisor.signals.objecttimeline import ObjectTimeline
-from advisor.signals.observations import Observations
+
+if TYPE_CHECKING:
+    from advisor.signals.observations import Observations
 
 __all__ = ["Loaded", "Observed", "Progress", "Source", "ignore_progress", "load_facts", "load_source"]
 
@@ -112,6 +112,11 @@ def load_source(source: Source, progress: Progress = ignore_progress, told: Setu
         InputError: the source cannot be read.
         NothingToAnalyseError: it has fewer than two scrapes of any operator series.
     """
+    # Imported here: what was told needs none of it, and answers sooner without.
+    from advisor.signals.logdigest import LogDigest  # noqa: PLC0415
+    from advisor.signals.objecttimeline import ObjectTimeline  # noqa: PLC0415
+    from advisor.signals.observations import Observations  # noqa: PLC0415
+
     progress("reading metrics")
     store = source.series(SELECTION)
     progress("reading the log")
@@ -152,14 +157,14 @@ def load_facts(facts: Facts) -> Loaded:
     return Loaded(facts.operator.name or "unnamed", observed, (), info)
 
 
-def _left_out(observed: Observations, origin: str) -> Iterator[ReadNote]:
+def _left_out(observed: "Observations", origin: str) -> Iterator[ReadNote]:
     """A note where there were more controllers than an operator has."""
     if observed.controllers_left_out:
         message = f"controllers left out, those with the fewest samples: {observed.controllers_left_out}"
         yield ReadNote(where=origin, message=message)
 
 
-def _gaps(observed: Observations, origin: str) -> Iterator[ReadNote]:
+def _gaps(observed: "Observations", origin: str) -> Iterator[ReadNote]:
     """A note for each pause between scrapes that is several times the usual one of a process."""
     longest = _GAP_INTERVALS * observed.usual_pause_seconds
     for start, end in pairwise(observed.scrapes):
