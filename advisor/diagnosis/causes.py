@@ -180,8 +180,13 @@ def retries_dominate(case: Case) -> bool:
 
 def server_sheds_load(case: Case) -> bool:
     """The API server refuses a material part of the requests with 429, and more than a few."""
+    return requests_refused(case, case.thresholds.too_many_requests_ratio)
+
+
+def requests_refused(case: Case, ratio: float) -> bool:
+    """The API server answers at least this part of the requests with 429, and more than a few."""
     client, limits = case.signals.client, case.thresholds
-    if not client.too_many_requests_ratio.at_least(limits.too_many_requests_ratio):
+    if not client.too_many_requests_ratio.at_least(ratio):
         return False
     rate = client.requests_per_second.value
     if rate is None:

@@ -6,6 +6,7 @@ for more than c / s requests a second (closed loop, research: controller-runtime
 
 import math
 
+from advisor.diagnosis.causes import requests_refused
 from advisor.diagnosis.engine import Diagnosis
 from advisor.knowledge.versions import lookup
 from advisor.model.advice import Direction, KnobAdvice
@@ -32,6 +33,8 @@ def qps_advice(verdict: Diagnosis, concurrency: KnobAdvice, policy: Policy) -> K
     """Advice on ``--qps``; raised along with the workers where the bucket has no room for them."""
     signals = verdict.case.signals
     current = signals.settings.qps.value
+    if (refused := _refused(verdict, current, policy)) is not None:
+        return refused
     together = _with_workers(signals, concurrency, policy)
     if together is not None:
         return together
@@ -57,6 +60,21 @@ def qps_advice(verdict: Diagnosis, concurrency: KnobAdvice, policy: Policy) -> K
         else f"the demand is above it; at most {_step_in_words(signals, policy)} in one step"
     )
     return KnobAdvice(direction=Direction.RAISE, current=current, value=value, reason=reason)
+
+
+def _refused(verdict: Diagnosis, current: float | None, policy: Policy) -> KnobAdvice | None:
+    """Advice to keep where the API server refuses requests already and the limiter binds; else None."""
+    if not _limiter_binds(verdict) or not requests_refused(verdict.case, policy.refused_ratio):
+        return None
+    ratio = verdict.case.signals.client.too_many_requests_ratio.or_else(0.0)
+    reason = f"the API server answers {ratio:.1%} of the requests with 429 already: more of them would be refused"
+    return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
+
+
+def _limiter_binds(verdict: Diagnosis) -> bool:
+    return any(
+        one.code is FindingCode.CLIENT_THROTTLED and one.severity is not Severity.INFO for one in verdict.findings
+    )
 
 
 def _ceiling(signals: OperatorSignals, current: float, policy: Policy) -> float:
@@ -92,6 +110,8 @@ def burst_advice(verdict: Diagnosis, qps: KnobAdvice, policy: Policy) -> KnobAdv
     """Advice on ``--burst``: the largest fan-out at once, or twice QPS, whichever is more."""
     signals = verdict.case.signals
     current = signals.settings.burst.value
+    if (refused := _refused(verdict, current, policy)) is not None:
+        return refused
     settled = _settled(verdict, "Burst", current)
     if settled is not None and qps.direction is not Direction.RAISE:
         return settled
@@ -114,7 +134,7 @@ def _settled(verdict: Diagnosis, name: str, current: float | None) -> KnobAdvice
     primary = verdict.primary
     if verdict.refuses or primary.code is FindingCode.INSUFFICIENT_DATA:
         return KnobAdvice(direction=Direction.NO_NUMBER, current=current, value=None, reason=primary.summary)
-    if any(one.code is FindingCode.CLIENT_THROTTLED and one.severity is not Severity.INFO for one in verdict.findings):
+    if _limiter_binds(verdict):
         return None
     signals = verdict.case.signals
     if signals.settings.limiter_off:

@@ -20,6 +20,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """QPS above the largest demand on one kind's bucket, so that bursts do not empty it at once."""
     bucket_full_ratio: float = 0.85
     """Sustained rate of QPS from which a bucket has no room for more workers."""
+    refused_ratio: float = 0.01
+    """Share of answers 429 from which QPS and Burst are not raised: the server sheds load already, and what the client
+    limiter lets through beyond that comes back refused."""
     burst_of_qps: float = 2.0
     """Burst as a multiple of QPS, as in KubeRay's own default."""
     largest_burst_of_qps: float = 10.0

@@ -233,3 +233,23 @@ def test_unknown_settings_give_a_direction_only() -> None:
     unknown = KnobAdvice(direction=Direction.RAISE, current=None, value=None, reason="")
     made = burst_advice(diagnosis_of(THROTTLED, of=one), unknown, POLICY)
     assert (made.direction, made.value) == (Direction.RAISE, None)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "direction"), [(0.0, Direction.RAISE), (0.009, Direction.RAISE), (0.01, Direction.KEEP)]
+)
+def test_qps_is_not_raised_where_the_api_server_refuses_already(ratio: float, direction: Direction) -> None:
+    """What the client limiter would let through comes back with 429: neither QPS nor Burst is raised then."""
+    busy = client(write_api_seconds_mean=0.02, requests_per_second=20.0, too_many_requests_ratio=ratio)
+    one = diagnosis_of(THROTTLED, of=case(controller(), busy, settings(concurrency=4.0, qps=20.0, burst=40.0)))
+    qps = qps_advice(one, KEPT, POLICY)
+    burst = burst_advice(one, qps, POLICY)
+    assert (qps.direction, burst.direction) == (direction, direction)
+    assert ("429" in qps.reason) == ("429" in burst.reason) == (direction is Direction.KEEP)
+
+
+def test_a_few_refusals_are_chance() -> None:
+    """Four answers 429 of a hundred say nothing about what the server bears."""
+    rare = client(write_api_seconds_mean=0.02, requests_per_second=1.0, too_many_requests_ratio=0.04)
+    one = case(controller(), rare, settings(concurrency=4.0, qps=20.0))
+    assert qps_advice(diagnosis_of(THROTTLED, of=one), KEPT, POLICY).direction is Direction.RAISE
