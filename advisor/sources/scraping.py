@@ -220,9 +220,9 @@ class Scraping:
         seconds, interval = self._plan.seconds, self._plan.interval
         self._reporter.say(f"scraping {urls} every {interval:g} s for {seconds:g} s; Ctrl-C ends it early")
         self._begin, self._begin_wall = self._clock.monotonic(), self._clock.wall()
-        for tally in self._tallies:
-            threading.Thread(target=self._follow, args=(tally,), daemon=True).start()
         with _signals_to(self._interrupt):
+            for tally in self._tallies:  # only now: once anything is asked for, a signal ends it early
+                threading.Thread(target=self._follow, args=(tally,), daemon=True).start()
             early = self._collect(take)
         self._stop.set()
         ok, failed = (sum(getattr(tally, name) for tally in self._tallies) for name in ("ok", "failed"))
