@@ -8,7 +8,18 @@ from typing import Final
 
 import pytest
 
+from advisor.cli import main
+
 ROOT: Final = Path(__file__).resolve().parent.parent
+
+
+def run(*args: str) -> int:
+    """Run the command in this process; its exit code."""
+    with pytest.raises(SystemExit) as exit_request:
+        main(list(args))
+    code = exit_request.value.code
+    assert isinstance(code, int)
+    return code
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,6 +14,7 @@ from advisor.model.report import SourceInfo
 from advisor.model.signal import Window
 from advisor.model.signals import Episode, OperatorSignals
 from advisor.model.timeline import Timeline
+from advisor.signals.curves import LONGEST_PAUSE
 from advisor.signals.episodes import CutRules
 from advisor.signals.fromfacts import FactsObservation
 from advisor.signals.names import SELECTION
@@ -27,7 +28,6 @@ Progress = Callable[[str], None]
 """Called with the name of each step as it begins."""
 
 _OPERATOR = "kuberay"
-_GAP_INTERVALS = 3.0
 
 
 class Source(Protocol):
@@ -166,7 +166,7 @@ def _left_out(observed: "Observations", origin: str) -> Iterator[ReadNote]:
 
 def _gaps(observed: "Observations", origin: str) -> Iterator[ReadNote]:
     """A note for each pause between scrapes that is several times the usual one of a process."""
-    longest = _GAP_INTERVALS * observed.usual_pause_seconds
+    longest = LONGEST_PAUSE * observed.usual_pause_seconds
     for start, end in pairwise(observed.scrapes):
         if (pause := end - start) > longest:
             yield ReadNote(

@@ -15,9 +15,9 @@ from itertools import pairwise
 from advisor.model.raw import Series
 from advisor.model.signal import Window
 
-__all__ = ["Curve", "Gauge", "increase", "sum_gauges", "together", "usual_pause"]
+__all__ = ["LONGEST_PAUSE", "Curve", "Gauge", "increase", "sum_gauges", "together", "usual_pause"]
 
-_LONGEST_PAUSE = 3.0
+LONGEST_PAUSE = 3.0
 """Times the usual pause between a gauge's samples; beyond it nothing is known between two of them."""
 
 
@@ -157,7 +157,7 @@ def together(gauges: Sequence[Gauge], function: Callable[[Iterable[float]], floa
     """
     if len(gauges) == 1:
         return gauges[0]
-    longest = [_LONGEST_PAUSE * usual_pause(gauge.times) for gauge in gauges]
+    longest = [LONGEST_PAUSE * usual_pause(gauge.times) for gauge in gauges]
     times = sorted(set().union(*(gauge.times for gauge in gauges)))
     return Gauge(
         times,

@@ -12,13 +12,11 @@ from advisor.model.signal import Unit, Window
 from advisor.model.timeline import Timeline, TimelineSeries
 from advisor.signals.client import ClientSeries
 from advisor.signals.controllers import ControllerSeries
-from advisor.signals.curves import increase, usual_pause
+from advisor.signals.curves import LONGEST_PAUSE, increase, usual_pause
 
 __all__ = ["make_timeline"]
 
 _MOST_INTERVALS = 240
-_GAP_INTERVALS = 3.0
-"""Times the usual pause between scrapes; beyond it nothing is known."""
 _DIGITS = 4
 """Significant digits of a value: a chart shows no more."""
 
@@ -71,7 +69,7 @@ def _sampled(controllers: Sequence[ControllerSeries]) -> Sequence[float]:
 def _cut(times: Sequence[float]) -> tuple[list[float], set[float]]:
     """Bounds of the intervals, and where those begin in which nothing was scraped for long."""
     step = math.ceil((len(times) - 1) / _MOST_INTERVALS)
-    longest = max(_GAP_INTERVALS * usual_pause(times), (times[-1] - times[0]) / _MOST_INTERVALS)
+    longest = max(LONGEST_PAUSE * usual_pause(times), (times[-1] - times[0]) / _MOST_INTERVALS)
     bounds, gaps, pauses = [times[0]], set(), 0
     for earlier, later in pairwise(times):
         if later - earlier > longest:

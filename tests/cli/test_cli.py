@@ -11,22 +11,13 @@ from pathlib import Path
 import pytest
 
 import advisor
-from advisor.cli import entry, main
+from advisor.cli import entry
 from advisor.diagnosis.findings import RULES
 from advisor.knowledge import METRICS
 from advisor.report.pages import render_page
-from tests.support import ROOT, Golden
+from tests.support import ROOT, Golden, run
 
 EXAMPLE = ROOT / "advisor" / "examples" / "saturated-one-worker"
-
-
-def run(*args: str) -> int:
-    """Run the command in this process; its exit code."""
-    with pytest.raises(SystemExit) as exit_request:
-        main(list(args))
-    code = exit_request.value.code
-    assert isinstance(code, int)
-    return code
 
 
 def command(args: Sequence[str]) -> list[str]:

@@ -3,23 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from advisor.cli import main
 from advisor.report.jsonreport import render_json
 from tests.analysis.reportsmade import AFTER, EXAMPLE, after_ten, example
-from tests.support import Golden
+from tests.support import Golden, run
 
 FACTS = """
 operator: {version: "1.7.0"}
 """
-
-
-def run(*args: str) -> int:
-    """Run the command in this process; its exit code."""
-    with pytest.raises(SystemExit) as exit_request:
-        main(list(args))
-    code = exit_request.value.code
-    assert isinstance(code, int)
-    return code
 
 
 @pytest.fixture

@@ -13,22 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from advisor.cli import entry, main
+from advisor.cli import entry
 from advisor.sources.recording import RecordingSource
 from tests.sources.servers import TLS, answer, hang, sequence, serving, snapshots
+from tests.support import run
 
 UP = b"workqueue_depth 1\nleader_election_master_status 0\n"
 PROGRAM = (sys.executable, "-c", "from advisor.cli import main; main()")
 SHORT = ("--for", "0.3s", "--interval", "0.1s")
-
-
-def run(*args: str) -> int:
-    """Run the command in this process; its exit code."""
-    with pytest.raises(SystemExit) as exit_request:
-        main(list(args))
-    code = exit_request.value.code
-    assert isinstance(code, int)
-    return code
 
 
 def start(args: Sequence[str]) -> subprocess.Popen[str]:

@@ -5,19 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from advisor.cli import main
-from tests.support import ROOT
+from tests.support import ROOT, run
 
 SAMPLES = ROOT / "advisor" / "examples" / "saturated-one-worker" / "metrics.om.gz"
-
-
-def run(*args: str) -> int:
-    """Run the command in this process; its exit code."""
-    with pytest.raises(SystemExit) as exit_request:
-        main(list(args))
-    code = exit_request.value.code
-    assert isinstance(code, int)
-    return code
 
 
 def test_stated_arguments_fill_what_no_metric_tells(capsys: pytest.CaptureFixture[str]) -> None:
