@@ -63,6 +63,12 @@ unit: .venv-test/.stamp build ## pytest against the installed wheel, with branch
 	$(TEST)/coverage combine --quiet
 	$(TEST)/coverage report
 
+# The traces are stored, so tests need no Go; this plays them anew on the real queues.
+.PHONY: conformance
+conformance: ## renew the traces of the real Go queues (needs go)
+	go -C tests/conformance/go test -count=1 -run '^TestTraces$$' . -args -write
+	git diff --stat -- tests/data/conformance
+
 .PHONY: build
 build: .venv-build/.stamp ## sdist, and from it the wheel, in dist/
 	rm -rf dist

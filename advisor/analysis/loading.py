@@ -113,6 +113,7 @@ def load_source(source: Source, progress: Progress = ignore_progress, told: Setu
         NothingToAnalyseError: it has fewer than two scrapes of any operator series.
     """
     # Imported here: what was told needs none of it, and answers sooner without.
+    from advisor.signals.demandtrace import TraceBuilder  # noqa: PLC0415
     from advisor.signals.logdigest import LogDigest  # noqa: PLC0415
     from advisor.signals.objecttimeline import ObjectTimeline  # noqa: PLC0415
     from advisor.signals.observations import Observations  # noqa: PLC0415
@@ -124,14 +125,15 @@ def load_source(source: Source, progress: Progress = ignore_progress, told: Setu
     for record in source.log():
         digest.add(record)
     progress("reading object changes")
-    timeline = ObjectTimeline()
+    timeline, traces = ObjectTimeline(), TraceBuilder()
     for change in source.changes():
         timeline.add(change)
+        traces.add(change)
     progress("computing signals")
     setup = source.setup()
     if told is not None:
         setup = msgspec.structs.replace(setup, version=told.version or setup.version, args=told.args or setup.args)
-    observed = Observations(store, digest, timeline, setup)
+    observed = Observations(store, digest, timeline, setup, traces if timeline.changes else None)
     whole = observed.whole()
     if whole is None:
         raise NothingToAnalyseError(

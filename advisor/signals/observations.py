@@ -11,10 +11,12 @@ from advisor.model.settings import Settings
 from advisor.model.signal import Window
 from advisor.model.signals import Episode, OperatorSignals
 from advisor.model.timeline import Timeline
+from advisor.model.trace import DemandTrace
 from advisor.signals.budget import inferred_write_seconds, time_budget
 from advisor.signals.client import ClientSeries
 from advisor.signals.controllers import ControllerSeries, LogShare, controller_series
 from advisor.signals.demand import DemandSeries
+from advisor.signals.demandtrace import TraceBuilder
 from advisor.signals.episodes import CutRules, cut
 from advisor.signals.instances import Instances
 from advisor.signals.logdigest import Key, KeyTotals, LogDigest
@@ -39,12 +41,21 @@ class Observations:
         digest: the condensed log, empty where there is none.
         timeline: the object changes, empty where there are none.
         setup: version and arguments, as far as known.
+        traces: the same object changes as a load; None where there are none.
     """
 
-    def __init__(self, store: SeriesStore, digest: LogDigest, timeline: ObjectTimeline, setup: Setup) -> None:
+    def __init__(
+        self,
+        store: SeriesStore,
+        digest: LogDigest,
+        timeline: ObjectTimeline,
+        setup: Setup,
+        traces: TraceBuilder | None = None,
+    ) -> None:
         self._store = store
         self._digest = digest
         self._setup = setup
+        self._traces = traces
         self._instances = Instances(store)
         self._controllers, self.controllers_left_out = controller_series(store, self._instances)
         self._client = ClientSeries(store, self._instances)
@@ -85,6 +96,14 @@ class Observations:
             return None
         limiter_off = self.settings(whole).limiter_off
         return make_timeline(self._controllers, self._client, self._scrapes, limiter_off=limiter_off)
+
+    def trace(self, window: Window) -> DemandTrace | None:
+        """The load of one window, from the object changes; None where there are none."""
+        return None if self._traces is None else self._traces.trace(window)
+
+    def first_arrival(self, window: Window) -> float | None:
+        """Unix time of the first object created in a window; None where none was seen."""
+        return None if self._traces is None else self._traces.first_arrival(window)
 
     def settings(self, window: Window) -> Settings:
         """Settings in force at the end of the window."""
