@@ -14,6 +14,7 @@ from advisor.model.report import SourceInfo
 from advisor.model.signal import Window
 from advisor.model.signals import Episode, OperatorSignals
 from advisor.model.timeline import Timeline
+from advisor.model.trace import DemandTrace
 from advisor.signals.curves import LONGEST_PAUSE
 from advisor.signals.episodes import CutRules
 from advisor.signals.fromfacts import FactsObservation
@@ -80,8 +81,26 @@ class Observed(Protocol):
         """Episodes of the whole observation."""
         ...
 
+    @property
+    def ended(self) -> float | None:
+        """Unix time at which the observation ended, if that is known apart from its last scrape."""
+        ...
+
+    @property
+    def usual_pause_seconds(self) -> float:
+        """From one look to the next, usually."""
+        ...
+
     def signals(self, window: Window) -> OperatorSignals:
         """All signals of one window."""
+        ...
+
+    def trace(self, window: Window) -> DemandTrace | None:
+        """The load of one window; None where object changes were not seen."""
+        ...
+
+    def first_arrival(self, window: Window) -> float | None:
+        """Unix time of the first object created in a window; None where none was seen."""
         ...
 
 

@@ -27,6 +27,7 @@ from advisor.model.signals import (
     ProcessSignals,
     TimeBudget,
 )
+from advisor.model.trace import DemandTrace
 from advisor.signals.budget import inferred_write_seconds, time_budget
 from advisor.signals.episodes import CutRules
 from advisor.signals.making import Maker
@@ -41,6 +42,8 @@ class FactsObservation:
 
     scrapes: Sequence[float] | None = None
     """A facts file was not scraped."""
+    ended: float | None = None
+    usual_pause_seconds: float = 0.0
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -53,6 +56,14 @@ class FactsObservation:
     def signals(self, window: Window) -> OperatorSignals:  # noqa: ARG002 - the facts have one window
         """All signals."""
         return self._signals
+
+    def trace(self, window: Window) -> DemandTrace | None:  # noqa: ARG002 - facts have no timeline
+        """No load that could be run again is told."""
+        return None
+
+    def first_arrival(self, window: Window) -> float | None:  # noqa: ARG002 - facts have no timeline
+        """No time of any object is told."""
+        return None
 
     @property
     def window(self) -> Window:

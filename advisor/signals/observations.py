@@ -79,6 +79,11 @@ class Observations:
         """From one scrape to the next of the same process, usually."""
         return self._instances.usual_pause()
 
+    @property
+    def ended(self) -> float | None:
+        """Unix time at which the observation ended, where the setup says so."""
+        return self._setup.end
+
     def whole(self) -> Window | None:
         """From the first scrape to the last; None with fewer than two."""
         if len(self._scrapes) < 2:  # noqa: PLR2004 - a window has two ends

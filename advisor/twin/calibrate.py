@@ -1,0 +1,280 @@
+"""From operating points to the parameters of the world: each by the figure that shows it, in runs of the twin itself.
+
+A parameter is moved until the twin repeats its figure at the point that carries it: times without load come from the
+point with the fewest workers, contention from the one with the most. What no point carries gets a documented default
+and wide bounds.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from advisor.twin.client import Random
+from advisor.twin.parameters import Faults, WorldParameters
+from advisor.twin.point import OperatingPoint
+from advisor.twin.result import RunResult
+from advisor.twin.simulation import simulate
+
+__all__ = ["Calibration", "Parameter", "calibrate"]
+
+RandomSource = Callable[[int], Random]
+
+# Share of a write's time that is work of the API server, where no load shows it (between a fast network and none).
+_WORK_SHARE = (0.002, 0.03, 0.3)
+# How far times of the same system differ from one run to the next, as a factor: three equal runs of a real operator
+# differed by 4 % in makespan and by 13 % in queue wait (docs/fidelity.md).
+_RUN_TO_RUN = 1.08
+_UNKNOWN_LAG_SECONDS = 0.002
+_DEFAULT_WRITE_SECONDS = 0.02
+_MANY_STARTERS = 1000
+_MOST_STARTERS = 64
+_STEPS = 7
+_ROUNDS = 2
+# A point with fewer workers than this times another's shows no more contention than it.
+_MORE_WORKERS = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of the world: its value, bounds that hold it in four cases of five, and what it rests on."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    origin: str
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether data carries it."""
+        return not self.origin.startswith("default")
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Parameters for predictions around the points that they come from.
+
+    Attributes:
+        world: the parameters.
+        parameters: the same with bounds and origin.
+        points: names of the points.
+        fewest_workers: of any point.
+        most_workers: of any point.
+        look_on_seconds: how long the points look on after the last ready cluster, on average.
+        notes: what the data cannot carry.
+    """
+
+    world: WorldParameters
+    parameters: tuple[Parameter, ...]
+    points: tuple[str, ...]
+    fewest_workers: int
+    most_workers: int
+    look_on_seconds: float
+    notes: tuple[str, ...]
+
+    def parameter(self, name: str) -> Parameter:
+        """One parameter by name."""
+        return next(one for one in self.parameters if one.name == name)
+
+
+def calibrate(points: Sequence[OperatingPoint], random: RandomSource) -> Calibration:
+    """Fit the world to one or more operating points of one operator.
+
+    Args:
+        points: at least one; those of the same load at different settings say most.
+        random: a fresh source of random numbers for a seed; the same for each run, so that runs differ by parameters.
+
+    Raises:
+        ValueError: there is no point.
+    """
+    if not points:
+        raise ValueError("a calibration needs at least one operating point")
+    fit = _Fit(points, random)
+    fit.run()
+    return fit.calibration()
+
+
+class _Fit:
+    def __init__(self, points: Sequence[OperatingPoint], random: RandomSource) -> None:
+        by_workers = sorted(points, key=lambda one: (one.settings.concurrency, -_speed(one)))
+        self.points = points
+        self.low = by_workers[0]
+        self.high = by_workers[-1]
+        self.random = random
+        self.sees_contention = self.high.settings.concurrency >= _MORE_WORKERS * self.low.settings.concurrency
+        self.write_seconds = self.low.measured.write_seconds or _DEFAULT_WRITE_SECONDS
+        self.work_seconds = _WORK_SHARE[1] * self.write_seconds
+        self.lag_seconds = _UNKNOWN_LAG_SECONDS
+        self.world = self._first_world()
+
+    def run(self) -> None:
+        """Move parameter after parameter until the twin repeats their figures; the later ones move the earlier ones."""
+        for _ in range(_ROUNDS):
+            self._fit_low_point()
+            if self.sees_contention:
+                self._fit_starters()
+                self._fit_server_work()
+                self._fit_starters()
+                self._fit_watch_share()
+        self._fit_low_point()
+
+    def _simulate(self, point: OperatingPoint, world: WorldParameters) -> RunResult:
+        return simulate(point.workload, point.settings, world, self.random(1))
+
+    def _first_world(self) -> WorldParameters:
+        low = self.low.measured
+        bound = low.pod_bound_seconds
+        throttled = max((one.measured.throttled_ratio or 0.0 for one in self.points), default=0.0)
+        lag = _UNKNOWN_LAG_SECONDS if bound is None else min(bound, 10 * _UNKNOWN_LAG_SECONDS) / 2
+        return WorldParameters(
+            request_seconds=self._delays(self.work_seconds),
+            server_work_seconds=self.work_seconds,
+            pod_work_seconds=self.work_seconds,
+            pod_start_seconds=self._pod_start(self.work_seconds, lag),
+            pod_starters=_MANY_STARTERS,
+            watch_lag_seconds=lag,
+            watch_share=0.3,
+            reconcile_seconds=0.002,
+            faults=Faults(throttled_ratio=throttled),
+        )
+
+    def _delays(self, work_seconds: float) -> dict[str, float]:
+        """Time outside the server's line by verb, so that a request at the low point takes what was measured."""
+        by_verb = dict(self.low.measured.api_seconds_by_verb)
+        verbs = {verb: by_verb.get(verb, self.write_seconds) for verb in ("POST", "PUT", "PATCH", "DELETE")}
+        return {verb: max(0.0, seconds - work_seconds) for verb, seconds in verbs.items()}
+
+    def _pod_start(self, work_seconds: float, lag_seconds: float) -> float:
+        running = self.low.measured.pod_running_seconds
+        return 0.0 if running is None else max(0.0, running - work_seconds - lag_seconds)
+
+    def _fit_low_point(self) -> None:
+        """Delay of a request and CPU time of a reconcile, by two figures that each moves alone."""
+        point, measured = self.low, self.low.measured
+        result = self._simulate(point, self.world)
+        got = result.request_seconds_mean
+        if got and measured.write_seconds:
+            change = measured.write_seconds - got
+            delays = {verb: max(0.0, delay + change) for verb, delay in self.world.request_seconds.items()}
+            self.world = replace(self.world, request_seconds=delays)
+            result = self._simulate(point, self.world)
+        main = result.controller("raycluster")
+        if main is None or measured.busy_worker_seconds is None or not sum(main.reconciles.values()):
+            return
+        busy = main.utilisation * point.settings.concurrency * result.run_seconds
+        change = (measured.busy_worker_seconds - busy) / sum(main.reconciles.values())
+        self.world = replace(self.world, reconcile_seconds=max(0.0, self.world.reconcile_seconds + change))
+
+    def _fit_server_work(self) -> None:
+        """Work of a request by the time of requests at the point with most workers."""
+        wanted = self.high.measured.write_seconds
+        if wanted is None:
+            return
+
+        def with_work(work: float) -> WorldParameters:
+            shift = work - self.world.server_work_seconds
+            delays = {verb: max(0.0, delay - shift) for verb, delay in self.world.request_seconds.items()}
+            return replace(self.world, request_seconds=delays, server_work_seconds=work, pod_work_seconds=work)
+
+        def request_seconds(work: float) -> float:
+            return self._simulate(self.high, with_work(work)).request_seconds_mean or 0.0
+
+        low, high = (share * self.write_seconds for share in (_WORK_SHARE[0], 0.9))
+        self.world = with_work(_solve(request_seconds, wanted, low, high))
+
+    def _fit_starters(self) -> None:
+        """How many Pods can start at a time, by how long they took at the point with most workers."""
+        wanted = self.high.measured.pod_running_seconds
+        if wanted is None:
+            return
+
+        def error(starters: int) -> float:
+            world = replace(self.world, pod_starters=starters)
+            return abs((_running_seconds(self._simulate(self.high, world)) or 0.0) - wanted)
+
+        candidates = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, _MOST_STARTERS, _MANY_STARTERS]
+        self.world = replace(self.world, pod_starters=min(candidates, key=error))
+
+    def _fit_watch_share(self) -> None:
+        """How far the operator's cache lags behind a busy server, by the conflicts of the operator with itself."""
+        wanted = self.high.measured.conflicts
+        if wanted is None:
+            return
+
+        def conflicts(share: float) -> float:
+            return float(self._simulate(self.high, replace(self.world, watch_share=share)).conflicts)
+
+        self.world = replace(self.world, watch_share=_solve(conflicts, wanted, 0.0, 1.5))
+
+    def calibration(self) -> Calibration:
+        """The result with bounds."""
+        world, low, high = self.world, self.low, self.high
+        seen = self.sees_contention
+        contention = f"request times at {high.settings.concurrency} workers ({high.name})"
+        floor = f"request times at {low.settings.concurrency} workers ({low.name})"
+        work = world.server_work_seconds
+        bounds = (work / _RUN_TO_RUN**2, work * _RUN_TO_RUN**2)
+        if not seen:
+            bounds = (_WORK_SHARE[0] * self.write_seconds, _WORK_SHARE[2] * self.write_seconds)
+        post = world.request_seconds["POST"]
+        reconcile = world.reconcile_seconds
+        parameters = (
+            Parameter("request_seconds", post, post / _RUN_TO_RUN, post * _RUN_TO_RUN, floor),
+            Parameter("server_work_seconds", work, *bounds, contention if seen else "default: a share of a request"),
+            Parameter(
+                "reconcile_seconds",
+                reconcile,
+                reconcile / _RUN_TO_RUN**4,
+                reconcile * _RUN_TO_RUN**4,
+                f"busy worker seconds less requests ({low.name})",
+            ),
+            Parameter(
+                "pod_starters",
+                world.pod_starters,
+                world.pod_starters / _RUN_TO_RUN if seen else 4,
+                world.pod_starters * _RUN_TO_RUN if seen else _MANY_STARTERS,
+                f"start of Pods ({high.name})" if seen else "default: no limit",
+            ),
+            Parameter(
+                "watch_share",
+                world.watch_share,
+                world.watch_share / 2,
+                min(1.5, world.watch_share * 2),
+                f"conflicts ({high.name})" if seen else "default",
+            ),
+        )
+        notes = () if seen else (_no_contention(low),)
+        return Calibration(
+            world=world,
+            parameters=parameters,
+            points=tuple(one.name for one in self.points),
+            fewest_workers=low.settings.concurrency,
+            most_workers=high.settings.concurrency,
+            look_on_seconds=sum(one.look_on_seconds for one in self.points) / len(self.points),
+            notes=notes,
+        )
+
+
+def _no_contention(point: OperatingPoint) -> str:
+    return (
+        f"all points have {point.settings.concurrency} workers, which shows nothing of how the API server slows down "
+        "under more: predictions beyond four times as many are wide"
+    )
+
+
+def _speed(point: OperatingPoint) -> float:
+    return point.settings.qps if point.settings.qps >= 0 else float("inf")
+
+
+def _running_seconds(result: RunResult) -> float | None:
+    return result.pod_running_seconds_mean
+
+
+def _solve(figure: Callable[[float], float], wanted: float, low: float, high: float) -> float:
+    """Where a growing figure has the wanted value, by bisection; the nearer end where it has it nowhere between."""
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if figure(middle) < wanted:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2

@@ -1,0 +1,86 @@
+"""What a run of the twin needs to know of the world and the operator, apart from the load."""
+
+from dataclasses import dataclass, field
+
+__all__ = ["Faults", "OperatorSettings", "QueueKind", "WorldParameters"]
+
+from enum import Enum
+
+
+class QueueKind(Enum):
+    """Generation of the work queue."""
+
+    PRIORITY = "priority"
+    CLASSIC = "classic"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSettings:
+    """What can be set: the three flags, the CPU limit, and what the release brings with it.
+
+    Attributes:
+        concurrency: workers of each controller.
+        qps: refill rate of each client bucket; negative for no limiter.
+        burst: capacity of each client bucket.
+        cpu_limit_cores: CFS quota; None for none.
+        queue: generation of the work queue.
+        events_as_series: repeated events are patched into one (controller-runtime 0.23) instead of posted each.
+    """
+
+    concurrency: int = 1
+    qps: float = 100.0
+    burst: int = 200
+    cpu_limit_cores: float | None = None
+    queue: QueueKind = QueueKind.PRIORITY
+    events_as_series: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """Answers that are not what was asked for, by chance.
+
+    Attributes:
+        throttled_ratio: share of writes answered with 429.
+        retry_after_seconds: what those say; the client sleeps and tries again, up to ten times.
+        pod_refused_ratio: share of Pod creations that fail for good.
+    """
+
+    throttled_ratio: float = 0.0
+    retry_after_seconds: float = 1.0
+    pod_refused_ratio: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorldParameters:
+    """Times of the world around the operator. Every figure has the unit in its name and is at least zero.
+
+    The API server is one line of work, served in order: each request takes `server_work_seconds` of it, and the rest of
+    its time (`request_seconds`) is delay that does not depend on load. 1 / `server_work_seconds` is the most requests a
+    second that it answers.
+
+    Attributes:
+        request_seconds: time of one write outside the line, by verb.
+        request_spread: quantiles of that time as factors with mean 1, drawn from at random.
+        server_work_seconds: time of one write in the line.
+        pod_work_seconds: time in the line of each of the two writes that others make for a new Pod (bind, status).
+        pod_start_seconds: from a Pod's creation to running, what is not spent in the line.
+        pod_starters: how many Pods can be on the way from bound to running at a time, over all nodes.
+        watch_lag_seconds: from a write to its sight in the operator's cache, what is not spent in the line.
+        reconcile_seconds: CPU time of a reconcile without its requests.
+        request_cpu_seconds: CPU time of each request.
+        dashboard_seconds: time of one call to a Ray dashboard or Serve.
+        faults: wrong answers.
+    """
+
+    request_seconds: dict[str, float] = field(default_factory=lambda: {"POST": 0.02, "PUT": 0.02, "PATCH": 0.02})
+    request_spread: tuple[float, ...] = (1.0,)
+    server_work_seconds: float = 0.001
+    pod_work_seconds: float = 0.001
+    pod_start_seconds: float = 0.0
+    pod_starters: int = 1000
+    watch_lag_seconds: float = 0.002
+    watch_share: float = 1.0
+    reconcile_seconds: float = 0.002
+    request_cpu_seconds: float = 0.0
+    dashboard_seconds: float = 0.0
+    faults: Faults = field(default_factory=Faults)

@@ -1,0 +1,119 @@
+"""What happens to the operator: objects that exist, arrive and change, other writers, and what goes wrong.
+
+Times are seconds from the start of a run. Keys are "namespace/name".
+"""
+
+from dataclasses import dataclass
+
+__all__ = ["Arrival", "Deletion", "Existing", "Restart", "Scaling", "Workload", "Writer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """A RayCluster that is there and ready before the run.
+
+    Attributes:
+        key: its key.
+        workers: its worker Pods.
+        groups: worker groups these are spread over.
+    """
+
+    key: str
+    workers: int
+    groups: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Somebody creates a RayCluster, RayJob or RayService.
+
+    Attributes:
+        at_seconds: when.
+        key: its key.
+        workers: worker Pods of the RayCluster that it is or brings.
+        groups: worker groups these are spread over.
+        kind: RayCluster, RayJob or RayService.
+        run_seconds: how long a RayJob runs once its cluster is ready.
+    """
+
+    at_seconds: float
+    key: str
+    workers: int
+    groups: int = 1
+    kind: str = "RayCluster"
+    run_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Somebody sets the number of workers of a RayCluster."""
+
+    at_seconds: float
+    key: str
+    workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Somebody deletes an object."""
+
+    at_seconds: float
+    key: str
+    kind: str = "RayCluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Another client that keeps writing labels or annotations of RayClusters.
+
+    Attributes:
+        keys: the clusters, written in turn.
+        writes_per_second: pace over all of them.
+        from_seconds: when it begins.
+        to_seconds: when it ends.
+    """
+
+    keys: tuple[str, ...]
+    writes_per_second: float
+    from_seconds: float
+    to_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The operator's process ends and another takes its place.
+
+    Attributes:
+        at_seconds: when it ends.
+        down_seconds: until the next one has its caches and the lease.
+    """
+
+    at_seconds: float
+    down_seconds: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """All that happens in a run.
+
+    Attributes:
+        existing: clusters that are ready at the start.
+        arrivals: what is created.
+        scalings: what is scaled.
+        deletions: what is deleted.
+        writers: who else writes.
+        restarts: of the operator.
+        duration_seconds: length of the run; None ends it when all arrivals are ready and `tail_seconds` have passed.
+        tail_seconds: how long to look on after that.
+        limit_seconds: the longest that such a run may take.
+    """
+
+    existing: tuple[Existing, ...] = ()
+    arrivals: tuple[Arrival, ...] = ()
+    scalings: tuple[Scaling, ...] = ()
+    deletions: tuple[Deletion, ...] = ()
+    writers: tuple[Writer, ...] = ()
+    restarts: tuple[Restart, ...] = ()
+    duration_seconds: float | None = None
+    tail_seconds: float = 2.0
+    limit_seconds: float = 7200.0
