@@ -15,6 +15,7 @@ __all__ = ["cli"]
 
 _MODULES = {
     "analyze": "advisor.cli.analyze",
+    "backtest": "advisor.cli.backtest",
     "compare": "advisor.cli.compare",
     "explain": "advisor.cli.reference",
     "metrics": "advisor.cli.reference",

@@ -39,6 +39,8 @@ class PodTimes:
         running_seconds_mean: from bound to ready; None if never seen.
         pending_ratio: share that was never ready.
         interval_seconds: median time between two Pods in a row of one cluster; a worker makes one after another.
+        interval_quantiles: that time at evenly spaced shares of all, ends left out; empty where too few were seen.
+        running_quantiles: the time from bound to ready, likewise.
     """
 
     pods: int
@@ -46,6 +48,8 @@ class PodTimes:
     running_seconds_mean: float | None
     pending_ratio: float
     interval_seconds: float | None
+    interval_quantiles: tuple[float, ...] = ()
+    running_quantiles: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from statistics import fmean, median
+from statistics import fmean, median, quantiles
 
 from advisor.model.raw import ObjectChange
 from advisor.model.signal import Window
@@ -12,6 +12,7 @@ __all__ = ["TraceBuilder"]
 
 # A longer pause between two Pods of a cluster is not one worker going from one request to the next.
 _LONGEST_INTERVAL_SECONDS = 30.0
+_QUANTILES = 16
 
 
 @dataclass(slots=True)
@@ -137,7 +138,16 @@ class TraceBuilder:
             running_seconds_mean=fmean(running) if running else None,
             pending_ratio=sum(pod.ready is None for pod in pods) / len(pods) if pods else 0.0,
             interval_seconds=median(intervals) if intervals else None,
+            interval_quantiles=_quantiles(intervals),
+            running_quantiles=_quantiles(running),
         )
+
+
+def _quantiles(values: list[float]) -> tuple[float, ...]:
+    """Values at evenly spaced shares, without the largest and smallest, which chance makes too large or too small."""
+    if len(values) < 2 * _QUANTILES:
+        return ()
+    return tuple(quantiles(values, n=_QUANTILES + 1, method="inclusive"))
 
 
 def _traced(name: tuple[str, str], cluster: _Cluster, window: Window) -> ClusterTrace:

@@ -5,6 +5,7 @@ point with the fewest workers, contention from the one with the most. What no po
 and wide bounds.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,12 +20,17 @@ __all__ = ["Calibration", "Parameter", "calibrate"]
 RandomSource = Callable[[int], Random]
 
 # Share of a write's time that is work of the API server, where no load shows it (between a fast network and none).
-_WORK_SHARE = (0.002, 0.03, 0.3)
+_WORK_SHARE = (0.01, 0.3)
 # How far times of the same system differ from one run to the next, as a factor: three equal runs of a real operator
 # differed by 4 % in makespan and by 13 % in queue wait (docs/fidelity.md).
 _RUN_TO_RUN = 1.08
 _UNKNOWN_LAG_SECONDS = 0.002
 _DEFAULT_WRITE_SECONDS = 0.02
+# Shape of a time of which no single ones are known: most of it fixed, the rest exponential.
+_FIXED_SHARE = 0.7
+_SHAPE_QUANTILES = 16
+# Up to this share of a request's time in the limiter, the pace of Pods tells the time of requests.
+_UNLIMITED_SHARE = 0.1
 _MANY_STARTERS = 1000
 _MOST_STARTERS = 64
 _STEPS = 7
@@ -102,9 +108,22 @@ class _Fit:
         self.random = random
         self.sees_contention = self.high.settings.concurrency >= _MORE_WORKERS * self.low.settings.concurrency
         self.write_seconds = self.low.measured.write_seconds or _DEFAULT_WRITE_SECONDS
-        self.work_seconds = _WORK_SHARE[1] * self.write_seconds
+        self.work_bounds = self._work_bounds()
+        self.work_seconds = math.sqrt(self.work_bounds[0] * self.work_bounds[1])
         self.lag_seconds = _UNKNOWN_LAG_SECONDS
         self.world = self._first_world()
+
+    def _work_bounds(self) -> tuple[float, float]:
+        """What a write can cost the server at least and at most, before contention has been seen.
+
+        Binding a Pod is a write as well, made next to the server: it takes no less than the server's work.
+        """
+        most = _WORK_SHARE[1] * self.write_seconds
+        bound = [one.measured.pod_bound_seconds for one in self.points]
+        seen = [seconds for seconds in bound if seconds]
+        if seen:
+            most = min(most, *seen)
+        return min(_WORK_SHARE[0] * self.write_seconds, most / 2.0), most
 
     def run(self) -> None:
         """Move parameter after parameter until the twin repeats their figures; the later ones move the earlier ones."""
@@ -127,9 +146,11 @@ class _Fit:
         lag = _UNKNOWN_LAG_SECONDS if bound is None else min(bound, 10 * _UNKNOWN_LAG_SECONDS) / 2
         return WorldParameters(
             request_seconds=self._delays(self.work_seconds),
+            request_spread=self._request_spread(),
             server_work_seconds=self.work_seconds,
             pod_work_seconds=self.work_seconds,
             pod_start_seconds=self._pod_start(self.work_seconds, lag),
+            pod_start_spread=_shape(low.running_quantiles),
             pod_starters=_MANY_STARTERS,
             watch_lag_seconds=lag,
             watch_share=0.3,
@@ -143,6 +164,11 @@ class _Fit:
         verbs = {verb: by_verb.get(verb, self.write_seconds) for verb in ("POST", "PUT", "PATCH", "DELETE")}
         return {verb: max(0.0, seconds - work_seconds) for verb, seconds in verbs.items()}
 
+    def _request_spread(self) -> tuple[float, ...]:
+        low = self.low.measured
+        limited = (low.limiter_wait_seconds_mean or 0.0) > _UNLIMITED_SHARE * self.write_seconds
+        return _shape(() if limited else low.interval_quantiles)
+
     def _pod_start(self, work_seconds: float, lag_seconds: float) -> float:
         running = self.low.measured.pod_running_seconds
         return 0.0 if running is None else max(0.0, running - work_seconds - lag_seconds)
@@ -150,6 +176,9 @@ class _Fit:
     def _fit_low_point(self) -> None:
         """Delay of a request and CPU time of a reconcile, by two figures that each moves alone."""
         point, measured = self.low, self.low.measured
+        if not measured.api_seconds_by_verb:
+            self._fit_delay_by_busy_time()
+            return
         result = self._simulate(point, self.world)
         got = result.request_seconds_mean
         if got and measured.write_seconds:
@@ -160,13 +189,28 @@ class _Fit:
         main = result.controller("raycluster")
         if main is None or measured.busy_worker_seconds is None or not sum(main.reconciles.values()):
             return
-        busy = main.utilisation * point.settings.concurrency * result.run_seconds
-        change = (measured.busy_worker_seconds - busy) / sum(main.reconciles.values())
+        change = (measured.busy_worker_seconds - _busy_seconds(result)) / sum(main.reconciles.values())
         self.world = replace(self.world, reconcile_seconds=max(0.0, self.world.reconcile_seconds + change))
 
+    def _fit_delay_by_busy_time(self) -> None:
+        """Where no series tells the time of a request, what busy workers did not wait for in the limiter is theirs."""
+        wanted = self.low.measured.busy_worker_seconds
+        if wanted is None:
+            return
+
+        def with_delay(delay: float) -> WorldParameters:
+            return replace(self.world, request_seconds=dict.fromkeys(self.world.request_seconds, delay))
+
+        def busy(delay: float) -> float:
+            return _busy_seconds(self._simulate(self.low, with_delay(delay)))
+
+        self.world = with_delay(_solve(busy, wanted, 0.0, 2.0 * self.write_seconds))
+
     def _fit_server_work(self) -> None:
-        """Work of a request by the time of requests at the point with most workers."""
-        wanted = self.high.measured.write_seconds
+        """Work of a request by the time of requests at the point with most workers, or else by its busy time."""
+        measured = self.high.measured
+        by_time = bool(measured.api_seconds_by_verb)
+        wanted = measured.write_seconds if by_time else measured.busy_worker_seconds
         if wanted is None:
             return
 
@@ -175,11 +219,12 @@ class _Fit:
             delays = {verb: max(0.0, delay - shift) for verb, delay in self.world.request_seconds.items()}
             return replace(self.world, request_seconds=delays, server_work_seconds=work, pod_work_seconds=work)
 
-        def request_seconds(work: float) -> float:
-            return self._simulate(self.high, with_work(work)).request_seconds_mean or 0.0
+        def figure(work: float) -> float:
+            result = self._simulate(self.high, with_work(work))
+            return result.request_seconds_mean or 0.0 if by_time else _busy_seconds(result)
 
         low, high = (share * self.write_seconds for share in (_WORK_SHARE[0], 0.9))
-        self.world = with_work(_solve(request_seconds, wanted, low, high))
+        self.world = with_work(_solve(figure, wanted, low, high))
 
     def _fit_starters(self) -> None:
         """How many Pods can start at a time, by how long they took at the point with most workers."""
@@ -214,7 +259,7 @@ class _Fit:
         work = world.server_work_seconds
         bounds = (work / _RUN_TO_RUN**2, work * _RUN_TO_RUN**2)
         if not seen:
-            bounds = (_WORK_SHARE[0] * self.write_seconds, _WORK_SHARE[2] * self.write_seconds)
+            bounds = self.work_bounds
         post = world.request_seconds["POST"]
         reconcile = world.reconcile_seconds
         parameters = (
@@ -254,6 +299,15 @@ class _Fit:
         )
 
 
+def _shape(quantiles: tuple[float, ...]) -> tuple[float, ...]:
+    """Quantiles as factors with mean 1; a plausible shape where there are none."""
+    if not quantiles or sum(quantiles) <= 0.0:
+        shares = ((index + 0.5) / _SHAPE_QUANTILES for index in range(_SHAPE_QUANTILES))
+        quantiles = tuple(_FIXED_SHARE - (1.0 - _FIXED_SHARE) * math.log(1.0 - share) for share in shares)
+    mean = sum(quantiles) / len(quantiles)
+    return tuple(one / mean for one in quantiles)
+
+
 def _no_contention(point: OperatingPoint) -> str:
     return (
         f"all points have {point.settings.concurrency} workers, which shows nothing of how the API server slows down "
@@ -263,6 +317,11 @@ def _no_contention(point: OperatingPoint) -> str:
 
 def _speed(point: OperatingPoint) -> float:
     return point.settings.qps if point.settings.qps >= 0 else float("inf")
+
+
+def _busy_seconds(result: RunResult) -> float:
+    main = result.controller("raycluster")
+    return 0.0 if main is None else main.utilisation * result.settings.concurrency * result.run_seconds
 
 
 def _running_seconds(result: RunResult) -> float | None:

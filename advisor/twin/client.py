@@ -83,7 +83,12 @@ class Call(Protocol):
 
 
 class Client:
-    """Sends requests in virtual time."""
+    """Sends requests in virtual time.
+
+    Attributes:
+        random: where all chance of a run comes from.
+        requests: kinds of request prepared so far, with their counts.
+    """
 
     def __init__(
         self,
@@ -98,7 +103,7 @@ class Client:
         self._line = line
         self._cpu = cpu
         self._buckets = buckets
-        self._random = random
+        self.random = random
         self._work_ns = round(world.server_work_seconds * 1e9)
         self._request_cpu_ns = round(world.request_cpu_seconds * 1e9)
         self._retry_after_ns = round(world.faults.retry_after_seconds * 1e9)
@@ -128,6 +133,8 @@ class Client:
         counts.attempts += 1
         counts.limiter_ns += ready_ns - now_ns
         call.ready_ns = ready_ns
+        if engine.observer is not None:
+            engine.observer.asked(now_ns, call)
         if ready_ns > engine.now_ns:
             engine.at(ready_ns, self._arrive, call)
         else:
@@ -135,8 +142,10 @@ class Client:
 
     def _arrive(self, call: Call) -> None:
         engine = self._engine
+        if engine.observer is not None:
+            engine.observer.passed(call.ready_ns, call, call.request.verb, is_limited=call.request.bucket is not None)
         delays_ns = call.request.delays_ns
-        delay_ns = delays_ns[int(self._random.random() * len(delays_ns))]
+        delay_ns = delays_ns[int(self.random.random() * len(delays_ns))]
         engine.at(self._line.finish_ns(engine.now_ns, self._work_ns) + delay_ns, self._answer, call)
 
     def _answer(self, call: Call) -> None:
@@ -145,17 +154,23 @@ class Client:
         now_ns = self._engine.now_ns
         counts.api_ns += now_ns - call.ready_ns
         status = Status.OK
-        if self._throttled_ratio and self._random.random() < self._throttled_ratio:
+        if self._throttled_ratio and self.random.random() < self._throttled_ratio:
             call.attempt += 1
             if call.attempt < MAX_ATTEMPTS:
+                if self._engine.observer is not None:
+                    self._engine.observer.replied(
+                        now_ns, call, request.verb, Status.TOO_MANY_REQUESTS, is_final=False
+                    )
                 counts.api_ns += self._retry_after_ns
                 self._engine.at(now_ns + self._retry_after_ns, self._again, call)
                 return
             status = Status.TOO_MANY_REQUESTS
-        elif request.refused_ratio and self._random.random() < request.refused_ratio:
+        elif request.refused_ratio and self.random.random() < request.refused_ratio:
             status = Status.FORBIDDEN
         counts.requests += 1
         call.attempt = 0
+        if self._engine.observer is not None:
+            self._engine.observer.replied(now_ns, call, request.verb, status, is_final=True)
         call.answered(status)
 
     def _again(self, call: Call) -> None:

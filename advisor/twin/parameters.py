@@ -64,6 +64,7 @@ class WorldParameters:
         server_work_seconds: time of one write in the line.
         pod_work_seconds: time in the line of each of the two writes that others make for a new Pod (bind, status).
         pod_start_seconds: from a Pod's creation to running, what is not spent in the line.
+        pod_start_spread: quantiles of that time as factors with mean 1.
         pod_starters: how many Pods can be on the way from bound to running at a time, over all nodes.
         watch_lag_seconds: from a write to its sight in the operator's cache, what is not spent in the line.
         reconcile_seconds: CPU time of a reconcile without its requests.
@@ -77,6 +78,7 @@ class WorldParameters:
     server_work_seconds: float = 0.001
     pod_work_seconds: float = 0.001
     pod_start_seconds: float = 0.0
+    pod_start_spread: tuple[float, ...] = (1.0,)
     pod_starters: int = 1000
     watch_lag_seconds: float = 0.002
     watch_share: float = 1.0

@@ -33,6 +33,8 @@ class Measured:
         pod_bound_seconds: from a Pod's creation to bound.
         pod_running_seconds: from bound to ready.
         cpu_seconds: CPU time of the operator.
+        interval_quantiles: of the time between two Pods of one cluster.
+        running_quantiles: of the time of a Pod from bound to ready.
     """
 
     makespan_seconds: float | None = None
@@ -49,6 +51,8 @@ class Measured:
     pod_bound_seconds: float | None = None
     pod_running_seconds: float | None = None
     cpu_seconds: float | None = None
+    interval_quantiles: tuple[float, ...] = ()
+    running_quantiles: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +161,7 @@ def _measured(signals: OperatorSignals, trace: DemandTrace) -> Measured:
         ready_seconds_mean=sum(ready) / len(ready) if ready else None,
         limiter_wait_seconds_mean=None if signals.settings.limiter_off else limiter.value,
         api_seconds_by_verb=tuple(
-            (verb.verb, verb.api_seconds_mean.value)
-            for verb in client.verbs
-            if verb.api_seconds_mean.value is not None
+            (verb.verb, verb.api_seconds_mean.value) for verb in client.verbs if verb.api_seconds_mean.value is not None
         ),
         write_seconds=client.write_api_seconds_mean.value or trace.pods.interval_seconds,
         conflict_ratio=client.conflict_ratio.value,
@@ -168,6 +170,8 @@ def _measured(signals: OperatorSignals, trace: DemandTrace) -> Measured:
         pod_bound_seconds=trace.pods.bound_seconds_mean,
         pod_running_seconds=trace.pods.running_seconds_mean,
         cpu_seconds=signals.process.cpu_seconds.value,
+        interval_quantiles=trace.pods.interval_quantiles,
+        running_quantiles=trace.pods.running_quantiles,
         **_of_controller(main),
     )
 

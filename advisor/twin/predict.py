@@ -132,9 +132,7 @@ def _drawn(calibration: Calibration, random: Random) -> WorldParameters:
     shift = drawn["server_work_seconds"] - world.server_work_seconds
     return replace(
         world,
-        request_seconds={
-            verb: max(0.0, seconds * factor - shift) for verb, seconds in world.request_seconds.items()
-        },
+        request_seconds={verb: max(0.0, seconds * factor - shift) for verb, seconds in world.request_seconds.items()},
         server_work_seconds=drawn["server_work_seconds"],
         pod_work_seconds=drawn["server_work_seconds"],
         pod_starters=max(1, round(drawn["pod_starters"])),

@@ -12,6 +12,7 @@ from advisor.queueing.types import IMMEDIATE
 from advisor.twin.client import Client, Request, Status
 from advisor.twin.engine import Engine
 from advisor.twin.events import EventRecorder
+from advisor.twin.observer import ClusterLook, PodLook
 from advisor.twin.parameters import WorldParameters
 from advisor.twin.workers import TwinController
 from advisor.twin.world import ServiceLine
@@ -79,6 +80,19 @@ class Cluster:
         self.seen_workers = 0
         self.seen_workers_running = 0
 
+    def look(self) -> ClusterLook:
+        """The cluster as an onlooker sees it."""
+        status = self.status
+        is_new = status is _NO_STATUS
+        return ClusterLook(
+            key=self.key,
+            generation=1,
+            observed=None if is_new else 1,
+            desired=None if is_new else status.desired,
+            ready_workers=status.workers_running,
+            was_ready=self.ready_ns is not None,
+        )
+
 
 class _Pod:
     __slots__ = ("bound_ns", "cluster", "is_head")
@@ -114,7 +128,8 @@ class RayClusters:
         self._watch_share = world.watch_share
         self._lag_ns = round(world.watch_lag_seconds * 1e9)
         self._pod_work_ns = round(world.pod_work_seconds * 1e9)
-        self._pod_start_ns = round(world.pod_start_seconds * 1e9)
+        self._pod_starts_ns = tuple(round(world.pod_start_seconds * factor * 1e9) for factor in world.pod_start_spread)
+        self._random = client.random
         self._starters = world.pod_starters
         self._to_start: deque[_Pod] = deque()
         self._post_service = client.request("POST", "Service")
@@ -125,6 +140,7 @@ class RayClusters:
     def create(self, cluster: Cluster) -> None:
         """Somebody creates a cluster."""
         self.by_key[cluster.key] = cluster
+        self._show(cluster, "ADDED")
         self._deliver(self._see_created, cluster)
 
     def reconcile(self, key: str) -> Generator[Request | int, int, Outcome]:
@@ -151,6 +167,8 @@ class RayClusters:
                     return _FAILED
                 cluster.workers_created += 1
                 self._pod_created(cluster, is_head=False)
+        elif self._engine.observer is not None:
+            self._engine.observer.held_back(self._engine.now_ns, key)
         running = cluster.seen_workers_running
         status = _Status(
             workers_running=running,
@@ -164,6 +182,8 @@ class RayClusters:
             return _FAILED
         if cluster.version != version:
             self.conflicts += 1
+            if self._engine.observer is not None:
+                self._engine.observer.conflicted(self._engine.now_ns, key)
             return _FAILED
         self._write_status(cluster, status)
         return _AFTER_STATUS_WRITE
@@ -174,11 +194,25 @@ class RayClusters:
         if status.ready and cluster.ready_ns is None:
             cluster.ready_ns = self._engine.now_ns
             self._on_ready(cluster)
+        self._show(cluster, "MODIFIED")
         self._deliver(self._see_status, (cluster, cluster.version, status))
 
     def _pod_created(self, cluster: Cluster, *, is_head: bool) -> None:
-        self._deliver(self._see_pod, _Pod(cluster, is_head=is_head))
+        pod = _Pod(cluster, is_head=is_head)
+        self._show_pod(pod, "ADDED", is_running=False)
+        self._deliver(self._see_pod, pod)
         self._events.record(cluster.key, "head" if is_head else "worker")
+
+    def _show(self, cluster: Cluster, event: str) -> None:
+        engine = self._engine
+        if engine.observer is not None:
+            engine.observer.cluster_changed(engine.now_ns, event, cluster.look())
+
+    def _show_pod(self, pod: _Pod, event: str, *, is_running: bool) -> None:
+        engine = self._engine
+        if engine.observer is not None:
+            look = PodLook(pod, pod.cluster.key, is_head=pod.is_head, is_running=is_running)
+            engine.observer.pod_changed(engine.now_ns, event, look)
 
     # From here on: what comes back through watches. A status change alone wakes nobody (research: kuberay 4.1).
 
@@ -215,9 +249,12 @@ class RayClusters:
 
     def _see_bound(self, pod: _Pod) -> None:
         pod.bound_ns = self._engine.now_ns
+        self._show_pod(pod, "MODIFIED", is_running=False)
         self.controller.add(IMMEDIATE, pod.cluster.key)
-        if self._pod_start_ns:
-            self._engine.at(self._engine.now_ns + self._pod_start_ns, self._start_pod, pod)
+        starts_ns = self._pod_starts_ns
+        start_ns = starts_ns[int(self._random.random() * len(starts_ns))]
+        if start_ns:
+            self._engine.at(self._engine.now_ns + start_ns, self._start_pod, pod)
         else:
             self._start_pod(pod)
 
@@ -233,6 +270,7 @@ class RayClusters:
     def _see_running(self, pod: _Pod) -> None:
         self.pods_running += 1
         self.pod_running_ns += self._engine.now_ns - pod.bound_ns
+        self._show_pod(pod, "MODIFIED", is_running=True)
         self._starters += 1
         if self._to_start:
             self._start_pod(self._to_start.popleft())
