@@ -1,13 +1,17 @@
 """What was observed to a report, the same for every way in."""
 
+import random
+
 from advisor.analysis.figures import figures_of
 from advisor.analysis.loading import Loaded, Progress, Source, ignore_progress, load_source
 from advisor.analysis.options import Options
+from advisor.analysis.points import point_in
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.engine import Diagnosis, diagnose, verdict_index
+from advisor.model.advice import Advice, Prediction
 from advisor.model.report import EpisodeReport, Report, SourceInfo
 from advisor.model.text import format_value
-from advisor.recommend.advise import advise
+from advisor.recommend.advise import advise, with_patches
 from advisor.recommend.predictions import predict
 
 __all__ = ["analyse", "report_of"]
@@ -42,6 +46,7 @@ def report_of(loaded: Loaded, options: Options) -> Report:
     chosen = verdict_index(diagnoses)
     verdict = diagnoses[chosen]
     advice, basis = advise(diagnoses, verdict, options.policy, loaded.args)
+    advice, predictions = _foreseen(loaded, basis, advice, options)
     signals = verdict.case.signals
     figures, absent = figures_of(signals, options.policy)
     return Report(
@@ -50,7 +55,7 @@ def report_of(loaded: Loaded, options: Options) -> Report:
         source=loaded.info,
         findings=verdict.findings,
         advice=advice,
-        predictions=predict(basis, advice),
+        predictions=predictions,
         figures=figures,
         missing=absent,
         episodes=tuple(
@@ -67,6 +72,20 @@ def report_of(loaded: Loaded, options: Options) -> Report:
         namespaces=signals.namespaces,
         timeline=loaded.timeline,
     )
+
+
+def _foreseen(
+    loaded: Loaded, basis: Diagnosis, advice: Advice, options: Options
+) -> tuple[Advice, tuple[Prediction, ...]]:
+    """Predictions by the twin where the load can be run again, in closed form elsewhere."""
+    point = point_in(loaded.operator, loaded, basis.case.episode.window) if advice.changes_settings else None
+    if point is not None:
+        from advisor.recommend.foresight import foresee  # noqa: PLC0415 - what was told needs no twin
+
+        seen = foresee(point, advice, options.policy, random.Random)
+        if seen is not None:
+            return with_patches(seen.advice, basis, loaded.args), seen.predictions
+    return advice, predict(basis, advice)
 
 
 def _sentence(verdict: Diagnosis, info: SourceInfo) -> str:

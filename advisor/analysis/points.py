@@ -9,7 +9,7 @@ from advisor.model.signal import Window
 from advisor.model.trace import DemandTrace
 from advisor.twin.point import OperatingPoint, operating_point
 
-__all__ = ["LoadedPoint", "point_of"]
+__all__ = ["LoadedPoint", "point_in", "point_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,12 @@ class LoadedPoint:
     window: Window
 
 
+def point_in(name: str, loaded: Loaded, within: Window) -> OperatingPoint | None:
+    """The operating point of one stretch of an observation; None where nothing was created in it."""
+    found = _point(name, loaded, within)
+    return None if found is None else found.point
+
+
 def point_of(name: str, loaded: Loaded) -> LoadedPoint:
     """The operating point of everything from the first object created to the end of an input.
 
@@ -28,18 +34,24 @@ def point_of(name: str, loaded: Loaded) -> LoadedPoint:
     Raises:
         NothingToAnalyseError: nothing was created, or object changes are missing, so there is no load to run again.
     """
-    whole, observed = loaded.info.window, loaded.observed
-    first = observed.first_arrival(whole)
-    trace = None if first is None else observed.trace(Window(first, whole.end))
-    if first is None or trace is None:
+    found = _point(name, loaded, loaded.info.window)
+    if found is None:
         raise NothingToAnalyseError(
             "no object was created while the operator was observed, so there is no load to run again",
             where=name,
             hint="record with --objects while clusters are created, or describe the load in a workload file",
         )
-    window = Window(_scrape_before(observed, first), whole.end)
-    signals = observed.signals(window)
-    point = operating_point(name, signals, trace, look_on_seconds=_look_on(observed, whole, trace))
+    return found
+
+
+def _point(name: str, loaded: Loaded, within: Window) -> LoadedPoint | None:
+    observed = loaded.observed
+    first = observed.first_arrival(within)
+    trace = None if first is None else observed.trace(Window(first, within.end))
+    if first is None or trace is None:
+        return None
+    window = Window(_scrape_before(observed, first), within.end)
+    point = operating_point(name, observed.signals(window), trace, look_on_seconds=_look_on(observed, within, trace))
     return LoadedPoint(point, window)
 
 

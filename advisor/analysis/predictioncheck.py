@@ -15,6 +15,8 @@ _FIGURES = {
     "oldest_wait_seconds": "controllers.{controller}.oldest_wait_seconds_peak",
     "api_requests_per_second": "client.requests_per_second",
     "cpu_cores": "process.cpu_cores",
+    "ready_seconds_mean": "demand.ready_seconds_mean",
+    "drain_seconds": "demand.drain_seconds",
     "limiter_wait_seconds_mean": "client.limiter_wait_seconds_mean",
 }
 """The figure that tells what became of each quantity that is predicted."""

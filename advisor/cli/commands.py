@@ -20,6 +20,8 @@ _MODULES = {
     "explain": "advisor.cli.reference",
     "metrics": "advisor.cli.reference",
     "record": "advisor.cli.record",
+    "whatif": "advisor.cli.whatif",
+    "simulate": "advisor.cli.simulate",
 }
 
 

@@ -24,9 +24,17 @@ class KnobAdvice(msgspec.Struct, frozen=True, kw_only=True):
     value: float | None
     reason: str
 
+    @property
+    def moves(self) -> bool:
+        """Whether there is another value to set."""
+        return self.direction in (Direction.RAISE, Direction.LOWER) and self.value is not None
+
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
-    """What a change is expected to do to one quantity, with an interval where the method gives one."""
+    """What a change is expected to do to one quantity, with an interval where the method gives one.
+
+    ``simulated`` says that it comes from runs of the twin, whose interval holds the truth in four cases of five.
+    """
 
     quantity: str
     unit: str
@@ -35,6 +43,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     method: str
+    simulated: bool = False
 
 
 class Patch(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +65,11 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     actions: tuple[str, ...] = ()
     """What to do beside or instead of changing a setting."""
     patches: tuple[Patch, ...] = ()
+
+    @property
+    def changes_settings(self) -> bool:
+        """Whether any setting is to get another value."""
+        return any(knob.moves for _, knob in self.knobs())
 
     def knobs(self) -> tuple[tuple[str, KnobAdvice], ...]:
         """Setting name and advice, in the order in which they are shown."""

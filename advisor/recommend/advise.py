@@ -14,7 +14,7 @@ from advisor.recommend.patches import render_patches
 from advisor.recommend.policy import Policy
 from advisor.recommend.resources import cpu_advice, memory_advice
 
-__all__ = ["advise"]
+__all__ = ["advise", "with_patches"]
 
 _MOST_ACTIONS = 6
 _SETTLES_NOTHING = frozenset(
@@ -80,6 +80,11 @@ def _advise(verdict: Diagnosis, shown: Diagnosis, policy: Policy, args: tuple[st
         memory_bytes=memory_advice(verdict, policy),
         actions=tuple(dict.fromkeys(actions))[:_MOST_ACTIONS],
     )
+    return with_patches(advice, verdict, args)
+
+
+def with_patches(advice: Advice, verdict: Diagnosis, args: tuple[str, ...]) -> Advice:
+    """The advice with the patches that carry it out, in place of any that it had."""
     settings = verdict.case.signals.settings
     if not settings.is_kuberay:
         return advice  # the patches are values of KubeRay's chart and its flags

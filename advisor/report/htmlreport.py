@@ -23,6 +23,7 @@ from advisor.report.wording import (
     knob_rows,
     missing_by_reason,
     prediction_cells,
+    prediction_origin,
     shown_evidence,
     source_line,
 )
@@ -151,7 +152,7 @@ def _advice(report: Report) -> Iterator[Markup]:
         yield element("ul", blocks(element("li", action) for action in advice.actions))
     if report.predictions:
         yield element("h3", "Expected effect")
-        yield element("p", "Closed form, not simulated.", class_="about")
+        yield element("p", f"{prediction_origin(report.predictions).capitalize()}.", class_="about")
         effects = (prediction_cells(one) for one in report.predictions)
         yield _table(
             "Expected effect",

@@ -22,6 +22,7 @@ from advisor.report.wording import (
     knob_rows,
     missing_by_reason,
     prediction_cells,
+    prediction_origin,
     shown_evidence,
     source_line,
 )
@@ -98,7 +99,7 @@ def _advice(report: Report) -> Iterator[str]:
     if advice.actions:
         yield _list(map(escape, advice.actions))
     if report.predictions:
-        yield "#### Expected effect (closed form, not simulated)"
+        yield f"#### Expected effect ({prediction_origin(report.predictions)})"
         yield _table(PREDICTION_HEADS, map(prediction_cells, report.predictions))
     for patch in advice.patches:
         yield _details(f"Patch: {patch.title}", _fenced(patch.text, _LANGUAGES.get(patch.kind, "")))

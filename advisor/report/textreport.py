@@ -24,6 +24,7 @@ from advisor.report.wording import (
     key_cells,
     knob_rows,
     prediction_cells,
+    prediction_origin,
     shown_evidence,
     source_line,
 )
@@ -63,7 +64,7 @@ def _parts(report: Report, *, verbose: bool) -> Iterator[RenderableType]:
     if report.advice.actions:
         yield from (bullet(action) for action in report.advice.actions)
     if report.predictions:
-        yield title("Expected effect (closed form, not simulated)")
+        yield title(f"Expected effect ({prediction_origin(report.predictions)})")
         yield indented(table(PREDICTION_HEADS, map(prediction_cells, report.predictions)))
     if shares := budget_shares(report):
         yield title("Where a busy worker's second goes")

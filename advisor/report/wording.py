@@ -1,6 +1,6 @@
 """What every form of a report says in the same words: rows and lines, before they are laid out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ __all__ = [
     "knob_rows",
     "missing_by_reason",
     "prediction_cells",
+    "prediction_origin",
     "shown_evidence",
     "source_line",
     "utc",
@@ -161,6 +162,13 @@ def shown_evidence(finding: Finding, *, verbose: bool = False) -> Iterator[Evide
 def check_line(check: Check) -> str:
     """What was checked, with its outcome in front."""
     return f"{_CHECK_MARKS[check.refuted]}: {check.question} {check.answer}"
+
+
+def prediction_origin(predictions: Sequence[Prediction]) -> str:
+    """What the expected effect rests on."""
+    if any(one.simulated for one in predictions):
+        return "simulated; four cases of five lie between"
+    return "closed form, not simulated"
 
 
 def prediction_cells(prediction: Prediction) -> tuple[str, str, str, str, str]:

@@ -91,12 +91,13 @@ def test_settings_of_one_load_are_told_apart(shared: Path, before: str, after: s
 
 
 def test_four_workers_were_predicted(shared: Path) -> None:
-    """The advice for one worker was four; waits, requests and CPU came out inside the intervals."""
+    """The advice for one worker was four; waits, ready times, requests and CPU came out inside the intervals."""
     result = verdict(recorded(shared, "grid-1.7.0-c1-q100"), recorded(shared, "grid-1.7.0-c4-q100"))
     results = {one.quantity: one.result for one in result.predictions}
     assert results == {
         "queue_wait_seconds_mean": PredictionResult.INSIDE,
-        "oldest_wait_seconds": PredictionResult.BELOW,
+        "ready_seconds_mean": PredictionResult.INSIDE,
+        "drain_seconds": PredictionResult.NOT_CHECKED,
         "api_requests_per_second": PredictionResult.INSIDE,
         "cpu_cores": PredictionResult.INSIDE,
     }
