@@ -131,9 +131,11 @@ class _Fit:
             self._fit_low_point()
             if self.sees_contention:
                 self._fit_starters()
-                self._fit_server_work()
+                self._fit_server_work(self.high)
                 self._fit_starters()
                 self._fit_watch_share()
+            elif self._line_is_too_long():
+                self._fit_server_work(self.low)
         self._fit_low_point()
 
     def _simulate(self, point: OperatingPoint, world: WorldParameters) -> RunResult:
@@ -189,6 +191,10 @@ class _Fit:
         main = result.controller("raycluster")
         if main is None or measured.busy_worker_seconds is None or not sum(main.reconciles.values()):
             return
+        if point.settings.cpu_limit_cores is not None and measured.cpu_seconds:
+            # Under a quota all CPU time of the process counts, and busy workers wait for it as well.
+            self.world = replace(self.world, reconcile_seconds=measured.cpu_seconds / sum(main.reconciles.values()))
+            return
         change = (measured.busy_worker_seconds - _busy_seconds(result)) / sum(main.reconciles.values())
         self.world = replace(self.world, reconcile_seconds=max(0.0, self.world.reconcile_seconds + change))
 
@@ -206,9 +212,15 @@ class _Fit:
 
         self.world = with_delay(_solve(busy, wanted, 0.0, 2.0 * self.write_seconds))
 
-    def _fit_server_work(self) -> None:
-        """Work of a request by the time of requests at the point with most workers, or else by its busy time."""
-        measured = self.high.measured
+    def _line_is_too_long(self) -> bool:
+        """Whether requests take longer than measured even without any delay outside the server's line."""
+        wanted, delay = self.low.measured.write_seconds, self.world.request_seconds["POST"]
+        got = self._simulate(self.low, self.world).request_seconds_mean
+        return bool(wanted and got and delay <= 0.0 and got > wanted)
+
+    def _fit_server_work(self, point: OperatingPoint) -> None:
+        """Work of a request by the time of requests at a point with many workers, or else by its busy time."""
+        measured = point.measured
         by_time = bool(measured.api_seconds_by_verb)
         wanted = measured.write_seconds if by_time else measured.busy_worker_seconds
         if wanted is None:
@@ -220,7 +232,7 @@ class _Fit:
             return replace(self.world, request_seconds=delays, server_work_seconds=work, pod_work_seconds=work)
 
         def figure(work: float) -> float:
-            result = self._simulate(self.high, with_work(work))
+            result = self._simulate(point, with_work(work))
             return result.request_seconds_mean or 0.0 if by_time else _busy_seconds(result)
 
         low, high = (share * self.write_seconds for share in (_WORK_SHARE[0], 0.9))

@@ -127,7 +127,8 @@ def _drawn(calibration: Calibration, random: Random) -> WorldParameters:
     """One world out of the bounds."""
     world = calibration.world
     drawn = {one.name: _draw(one, _normal(random)) for one in calibration.parameters}
-    factor = drawn["request_seconds"] / calibration.parameter("request_seconds").value
+    middle = calibration.parameter("request_seconds").value
+    factor = drawn["request_seconds"] / middle if middle > 0.0 else 1.0
     # More work in the server's line is less delay outside it: the time of a request without load is measured.
     shift = drawn["server_work_seconds"] - world.server_work_seconds
     return replace(

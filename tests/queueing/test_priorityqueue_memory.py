@@ -48,7 +48,7 @@ class TestBounded:
         """Nor where the raised key had kept a place from before."""
         queue = PriorityQueue()
         queue.add(0, LOW, "starved")
-        for _ in range(MOVES):
+        for _ in range(MOVES // 2):
             queue.add(0, AddOptions(after_ns=HOUR, priority=-100), "k")
             queue.add(0, LOW, "newer")
             queue.add(0, LOW, "k")

@@ -1,0 +1,1 @@
+"""Controllers of `advisor.queueing` in real time: threads, a clock, and their metrics for Prometheus."""
