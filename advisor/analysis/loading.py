@@ -99,8 +99,8 @@ class Observed(Protocol):
         """The load of one window; None where object changes were not seen."""
         ...
 
-    def first_arrival(self, window: Window) -> float | None:
-        """Unix time of the first object created in a window; None where none was seen."""
+    def first_demand(self, window: Window) -> float | None:
+        """Unix time at which an object was first created or scaled in a window; None where none was seen."""
         ...
 
 

@@ -21,7 +21,7 @@ class LoadedPoint:
 
 
 def point_in(name: str, loaded: Loaded, within: Window) -> OperatingPoint | None:
-    """The operating point of one stretch of an observation; None where nothing was created in it."""
+    """The operating point of one stretch of an observation; None where nothing was created or scaled in it."""
     found = _point(name, loaded, within)
     return None if found is None else found.point
 
@@ -37,7 +37,7 @@ def point_of(name: str, loaded: Loaded) -> LoadedPoint:
     found = _point(name, loaded, loaded.info.window)
     if found is None:
         raise NothingToAnalyseError(
-            "no object was created while the operator was observed, so there is no load to run again",
+            "nothing was created or scaled while the operator was observed, so there is no load to run again",
             where=name,
             hint="record with --objects while clusters are created, or describe the load in a workload file",
         )
@@ -46,7 +46,7 @@ def point_of(name: str, loaded: Loaded) -> LoadedPoint:
 
 def _point(name: str, loaded: Loaded, within: Window) -> LoadedPoint | None:
     observed = loaded.observed
-    first = observed.first_arrival(within)
+    first = observed.first_demand(within)
     trace = None if first is None else observed.trace(Window(first, within.end))
     if first is None or trace is None:
         return None

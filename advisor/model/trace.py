@@ -18,6 +18,7 @@ class ClusterTrace:
         workers: worker Pods asked for; None if that was never seen.
         ready_seconds: when it was first ready and of the wanted size; None if it was not.
         scaled: later numbers of workers, and when each was asked for.
+        settled_seconds: when it was as asked for again after each change of its spec.
         deleted_seconds: when it was gone; None if it was not.
     """
 
@@ -26,6 +27,7 @@ class ClusterTrace:
     workers: int | None
     ready_seconds: float | None
     scaled: tuple[tuple[float, int], ...] = ()
+    settled_seconds: tuple[float, ...] = ()
     deleted_seconds: float | None = None
 
 
@@ -79,7 +81,10 @@ class DemandTrace:
 
     @property
     def last_ready_seconds(self) -> float | None:
-        """When the last arrival was ready; None if there was none or one was not."""
-        times = [one.ready_seconds for one in self.arrivals]
-        ready = [time for time in times if time is not None]
-        return max(ready) if ready and len(ready) == len(times) else None
+        """When everything created or scaled was as asked for; None if nothing was, or one of them was not."""
+        asked = sum(1 + len(one.scaled) for one in self.arrivals)
+        asked += sum(len(one.scaled) for one in self.clusters if one.created_seconds is None)
+        ready = [one.ready_seconds for one in self.arrivals if one.ready_seconds is not None]
+        settled = [time for one in self.clusters for time in one.settled_seconds[-len(one.scaled) :] if one.scaled]
+        times = [*ready, *settled]
+        return max(times) if times and len(times) >= asked else None

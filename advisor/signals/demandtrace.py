@@ -24,6 +24,7 @@ class _Cluster:
     ready: float | None = None
     deleted: float | None = None
     scaled: list[tuple[float, int]] = field(default_factory=list)
+    settled: list[float] = field(default_factory=list)
     generation: int | None = None
     spec_changed: float | None = None
 
@@ -77,9 +78,14 @@ class TraceBuilder:
             services=services,
         )
 
-    def first_arrival(self, window: Window) -> float | None:
-        """Unix time of the first object created in a window; None where none was."""
-        clusters = [one.created for one in self._clusters.values() if one.created is not None]
+    def first_demand(self, window: Window) -> float | None:
+        """Unix time at which an object was first created or scaled in a window; None where none was."""
+        clusters = [
+            time
+            for one in (*(gone for _, gone in self._gone), *self._clusters.values())
+            for time in (one.created, *(asked for asked, _ in one.scaled))
+            if time is not None
+        ]
         others = [time for group in self._others.values() for time, _ in group]
         return min((time for time in (*clusters, *others) if time in window), default=None)
 
@@ -104,8 +110,12 @@ class TraceBuilder:
                 # The status tells the new size only after the operator has acted on it.
                 cluster.scaled.append((cluster.spec_changed or change.t, change.desired))
             cluster.workers = change.desired
-        is_whole = (change.ready_workers or 0) >= (change.desired or 0)
-        if cluster.ready is None and change.state == "ready" and is_whole:
+        is_whole = change.state == "ready" and (change.ready_workers or 0) >= (change.desired or 0)
+        is_current = (change.observed or 0) >= (change.generation or 0)
+        if is_whole and is_current and cluster.spec_changed is not None:
+            cluster.settled.append(change.t)
+            cluster.spec_changed = None
+        if is_whole and cluster.ready is None:
             cluster.ready = change.t
 
     def _add_pod(self, name: tuple[str, str], change: ObjectChange) -> None:
@@ -158,6 +168,7 @@ def _traced(name: tuple[str, str], cluster: _Cluster, window: Window) -> Cluster
         workers=cluster.first_workers,
         ready_seconds=_since(cluster.ready, window),
         scaled=tuple((time - window.start, workers) for time, workers in cluster.scaled if time in window),
+        settled_seconds=tuple(time - window.start for time in cluster.settled if time in window),
         deleted_seconds=_since(cluster.deleted, window),
     )
 

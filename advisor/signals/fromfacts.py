@@ -61,7 +61,7 @@ class FactsObservation:
         """No load that could be run again is told."""
         return None
 
-    def first_arrival(self, window: Window) -> float | None:  # noqa: ARG002 - facts have no timeline
+    def first_demand(self, window: Window) -> float | None:  # noqa: ARG002 - facts have no timeline
         """No time of any object is told."""
         return None
 

@@ -106,9 +106,9 @@ class Observations:
         """The load of one window, from the object changes; None where there are none."""
         return None if self._traces is None else self._traces.trace(window)
 
-    def first_arrival(self, window: Window) -> float | None:
-        """Unix time of the first object created in a window; None where none was seen."""
-        return None if self._traces is None else self._traces.first_arrival(window)
+    def first_demand(self, window: Window) -> float | None:
+        """Unix time at which an object was first created or scaled in a window; None where none was seen."""
+        return None if self._traces is None else self._traces.first_demand(window)
 
     def settings(self, window: Window) -> Settings:
         """Settings in force at the end of the window."""
