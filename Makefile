@@ -69,6 +69,12 @@ conformance: ## renew the traces of the real Go queues (needs go)
 	go -C tests/conformance/go test -count=1 -run '^TestTraces$$' . -args -write
 	git diff --stat -- tests/data/conformance
 
+RECORDINGS ?= ../shared/recordings
+
+.PHONY: fidelity
+fidelity: .venv-test/.stamp ## predict recordings of a real operator and write docs/fidelity.md
+	$(TEST)/python -m scripts.fidelity $(RECORDINGS)
+
 .PHONY: build
 build: .venv-build/.stamp ## sdist, and from it the wheel, in dist/
 	rm -rf dist

@@ -89,7 +89,7 @@ class QueueMetrics:
         unfinished_work_ns: age of all keys in work at the last refresh.
         longest_running_ns: the largest of these.
         deduplicated_adds: adds of a key that was already ready.
-        discarded_delays: delays that a merge dropped.
+        discarded_delays: delays of adds to a key that was ready already, which count for nothing.
     """
 
     __slots__ = (

@@ -68,7 +68,8 @@ class WorkQueue(Protocol):
     """A sequential work queue. After each operation the driver takes what is in `handoffs`, in order.
 
     A queue is driven by whoever has the clock: call `tick` at `next_deadline_ns`, and any operation at any time not
-    before the last one. An operation first lets expire what is due by then, so a late tick loses nothing.
+    before the last one. An operation first lets expire what is due by then, so a late tick loses nothing; a shutdown
+    alone does not, as it drains nothing more.
     """
 
     handoffs: deque[Handoff]
