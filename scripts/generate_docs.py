@@ -23,6 +23,8 @@ from advisor.knowledge.render import render_markdown
 from advisor.report.comparisonjson import comparison_schema
 from advisor.report.jsonreport import report_schema
 from advisor.report.pages import render_page
+from advisor.report.whatifjson import whatif_schema
+from scripts import conformance, stories
 
 ROOT = Path(__file__).resolve().parent.parent
 _HELP_WIDTH = 100
@@ -36,8 +38,11 @@ def pages() -> Iterator[tuple[str, str]]:
         yield f"docs/findings/{rule.code.value}.md", render_page(rule)
     yield "docs/settings.md", _settings()
     yield "docs/cli.md", _commands()
+    yield "docs/concepts.md", stories.page()
+    yield "docs/conformance.md", conformance.page()
     yield "advisor/schemas/report-v1.schema.json", json.dumps(report_schema(), indent=1) + "\n"
     yield "advisor/schemas/comparison-v1.schema.json", json.dumps(comparison_schema(), indent=1) + "\n"
+    yield "advisor/schemas/whatif-v1.schema.json", json.dumps(whatif_schema(), indent=1) + "\n"
 
 
 def _index() -> str:
