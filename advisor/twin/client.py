@@ -1,5 +1,6 @@
 """The operator's client: one token bucket for each kind, then the API server, with retries after 429."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from advisor.queueing.tokenbucket import ClientBuckets, TokenBucket
@@ -7,7 +8,7 @@ from advisor.twin.engine import Engine
 from advisor.twin.parameters import WorldParameters
 from advisor.twin.world import CpuQuota, ServiceLine
 
-__all__ = ["MAX_ATTEMPTS", "Call", "Client", "Random", "Request", "RequestCounts", "Status"]
+__all__ = ["MAX_ATTEMPTS", "Call", "Client", "Random", "Refusal", "Request", "RequestCounts", "Status"]
 
 # client-go sends a request again at most ten times (research: controller-runtime 5.2).
 MAX_ATTEMPTS = 11
@@ -22,11 +23,23 @@ class Random(Protocol):
 
 
 class Status:
-    """Answers that a reconcile program tells apart; conflicts are the store's to find."""
+    """Answers that a reconcile program tells apart; conflicts are for whoever keeps the object to find."""
 
     OK = 200
-    FORBIDDEN = 403
     TOO_MANY_REQUESTS = 429
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A share of requests that are answered with an error.
+
+    Attributes:
+        ratio: how many of them.
+        status: with what.
+    """
+
+    ratio: float
+    status: int
 
 
 class RequestCounts:
@@ -35,8 +48,8 @@ class RequestCounts:
     Attributes:
         requests: answered ones, each counted once however often it was sent.
         attempts: times sent.
-        limiter_ns: time in the client's bucket.
-        api_ns: time with the API server, sleeps before retries included.
+        limiter_ns: time in the client's bucket, over all attempts.
+        api_ns: the rest of their time: with the API server, in sleeps before retries, reading the answer.
     """
 
     __slots__ = ("api_ns", "attempts", "limiter_ns", "requests")
@@ -54,27 +67,40 @@ class Request:
     Attributes:
         verb: HTTP method.
         kind: what it is about, which names its bucket.
-        refused_ratio: share of them answered with 403.
+        client: which of the operator's clients sends it.
+        bucket: of that client and kind; None without a limiter.
+        delays_ns: time outside the server's line, one of these at random.
+        refusal: how many are refused; None for none.
+        counts: shared by requests that differ in their refusal alone.
     """
 
-    __slots__ = ("bucket", "counts", "delays_ns", "kind", "refused_ratio", "verb")
+    __slots__ = ("bucket", "client", "counts", "delays_ns", "kind", "refusal", "verb")
 
-    def __init__(
-        self, verb: str, kind: str, bucket: TokenBucket | None, delays_ns: tuple[int, ...], refused_ratio: float
-    ) -> None:
+    def __init__(self, verb: str, kind: str, client: str, delays_ns: tuple[int, ...]) -> None:
         self.verb = verb
         self.kind = kind
-        self.bucket = bucket
+        self.client = client
         self.delays_ns = delays_ns
-        self.refused_ratio = refused_ratio
+        self.bucket: TokenBucket | None = None
+        self.refusal: Refusal | None = None
         self.counts = RequestCounts()
 
 
 class Call(Protocol):
-    """Somebody who waits for an answer. The client keeps the request's progress on it."""
+    """Somebody who waits for an answer. The client keeps the request's progress on it.
+
+    Attributes:
+        request: what is sent.
+        sent_ns: when; set by who sends it.
+        limited_ns: time in the client's bucket so far; 0 when it is sent first.
+        cpu_ns: time spent on reading the last answer.
+        attempt: retries so far.
+    """
 
     request: Request
-    ready_ns: int
+    sent_ns: int
+    limited_ns: int
+    cpu_ns: int
     attempt: int
 
     def answered(self, status: int) -> None:
@@ -86,92 +112,137 @@ class Client:
     """Sends requests in virtual time.
 
     Attributes:
-        random: where all chance of a run comes from.
-        requests: kinds of request prepared so far, with their counts.
+        requests: all kinds of them, those with shared counts once.
+        cpu_ns: CPU time of one request; without a quota it is a part of the delay.
     """
 
     def __init__(
-        self,
-        engine: Engine,
-        line: ServiceLine,
-        cpu: CpuQuota,
-        world: WorldParameters,
-        buckets: ClientBuckets,
-        random: Random,
+        self, engine: Engine, line: ServiceLine, cpu: CpuQuota, world: WorldParameters, random: Random
     ) -> None:
         self._engine = engine
         self._line = line
         self._cpu = cpu
-        self._buckets = buckets
-        self.random = random
+        self._random = random.random
+        self._buckets: ClientBuckets | None = None
         self._work_ns = round(world.server_work_seconds * 1e9)
-        self._request_cpu_ns = round(world.request_cpu_seconds * 1e9)
-        self._retry_after_ns = round(world.faults.retry_after_seconds * 1e9)
-        self._throttled_ratio = world.faults.throttled_ratio
-        self._world = world
+        self._request_seconds = world.request_seconds
+        self._spread = world.request_spread
+        self._faults = faults = world.faults
+        self._retry_after_ns = round(faults.retry_after_seconds * 1e9)
+        self.cpu_ns = round(world.request_cpu_seconds * 1e9)
+        self._is_limited = cpu.limit_cores is not None and self.cpu_ns > 0
+        self._after_reading = self._judge if faults.throttled_ratio or faults.pod_refused_ratio else self._accept
+        self._on_answer = self._read if self._is_limited else self._after_reading
         self.requests: list[Request] = []
+        self._variants: list[Request] = []
 
-    def request(self, verb: str, kind: str, *, client: str = "typed", refused_ratio: float = 0.0) -> Request:
+    def request(self, verb: str, kind: str, *, client: str = "typed") -> Request:
         """Prepare a kind of request."""
-        world = self._world
-        seconds = world.request_seconds.get(verb, world.request_seconds.get("POST", 0.0))
-        delays_ns = tuple(round(seconds * factor * 1e9) for factor in world.request_spread)
-        request = Request(verb, kind, self._buckets.bucket(client, kind), delays_ns, refused_ratio)
+        seconds = self._request_seconds.get(verb, self._request_seconds.get("POST", 0.0))
+        own_ns = 0 if self._is_limited else self.cpu_ns
+        request = Request(verb, kind, client, tuple(round(seconds * one * 1e9) + own_ns for one in self._spread))
         self.requests.append(request)
+        self._connect(request)
         return request
+
+    def refused(self, request: Request, refusal: Refusal) -> Request:
+        """The same request, some of which are refused; counted with it."""
+        variant = Request(request.verb, request.kind, request.client, request.delays_ns)
+        variant.refusal = refusal
+        variant.counts = request.counts
+        self._variants.append(variant)
+        self._connect(variant)
+        return variant
+
+    def start(self, buckets: ClientBuckets) -> None:
+        """Begin as a new process with buckets that are full; what was sent before goes on being counted."""
+        self._buckets = buckets
+        for request in (*self.requests, *self._variants):
+            self._connect(request)
 
     def send(self, call: Call) -> None:
         """Send the call's request; `answered` is called when it is through."""
-        engine = self._engine
-        now_ns = engine.now_ns
         request = call.request
-        if self._request_cpu_ns:
-            now_ns = self._cpu.finish_ns(now_ns, self._request_cpu_ns)
-        bucket = request.bucket
-        ready_ns = now_ns if bucket is None else bucket.reserve(now_ns)
         counts = request.counts
         counts.attempts += 1
-        counts.limiter_ns += ready_ns - now_ns
-        call.ready_ns = ready_ns
+        bucket = request.bucket
+        engine = self._engine
+        now_ns = engine.now_ns
         if engine.observer is not None:
             engine.observer.asked(now_ns, call)
-        if ready_ns > engine.now_ns:
-            engine.at(ready_ns, self._arrive, call)
-        else:
-            self._arrive(call)
+        if bucket is not None:
+            ready_ns = bucket.reserve(now_ns)
+            if ready_ns > now_ns:
+                counts.limiter_ns += ready_ns - now_ns
+                call.limited_ns += ready_ns - now_ns
+                engine.at(ready_ns, self._arrive, call)
+                return
+        self._arrive(call)
 
     def _arrive(self, call: Call) -> None:
+        request = call.request
+        delays_ns = request.delays_ns
+        delay_ns = delays_ns[int(self._random() * len(delays_ns))]
         engine = self._engine
         if engine.observer is not None:
-            engine.observer.passed(call.ready_ns, call, call.request.verb, is_limited=call.request.bucket is not None)
-        delays_ns = call.request.delays_ns
-        delay_ns = delays_ns[int(self.random.random() * len(delays_ns))]
-        engine.at(self._line.finish_ns(engine.now_ns, self._work_ns) + delay_ns, self._answer, call)
+            engine.observer.passed(engine.now_ns, call, request.verb, is_limited=request.bucket is not None)
+        engine.at(self._line.finish_ns(engine.now_ns, self._work_ns) + delay_ns, self._on_answer, call)
 
-    def _answer(self, call: Call) -> None:
-        request = call.request
-        counts = request.counts
-        now_ns = self._engine.now_ns
-        counts.api_ns += now_ns - call.ready_ns
-        status = Status.OK
-        if self._throttled_ratio and self.random.random() < self._throttled_ratio:
+    def _connect(self, request: Request) -> None:
+        if self._buckets is not None:
+            request.bucket = self._buckets.bucket(request.client, request.kind)
+
+    def _read(self, call: Call) -> None:
+        """Spend the CPU time of a request under a quota."""
+        engine = self._engine
+        now_ns = engine.now_ns
+        done_ns = self._cpu.finish_ns(now_ns, self.cpu_ns)
+        call.cpu_ns = done_ns - now_ns
+        engine.at(done_ns, self._after_reading, call)
+
+    def _judge(self, call: Call) -> None:
+        """Answer a request where answers may be wrong."""
+        if self._is_throttled(call.request):
             call.attempt += 1
             if call.attempt < MAX_ATTEMPTS:
-                if self._engine.observer is not None:
-                    self._engine.observer.replied(
-                        now_ns, call, request.verb, Status.TOO_MANY_REQUESTS, is_final=False
-                    )
-                counts.api_ns += self._retry_after_ns
-                self._engine.at(now_ns + self._retry_after_ns, self._again, call)
+                self._show(call, Status.TOO_MANY_REQUESTS, is_final=False)
+                self._engine.at(self._engine.now_ns + self._retry_after_ns, self.send, call)
                 return
-            status = Status.TOO_MANY_REQUESTS
-        elif request.refused_ratio and self.random.random() < request.refused_ratio:
-            status = Status.FORBIDDEN
+            self._finish(call, Status.TOO_MANY_REQUESTS)
+            return
+        refusal = call.request.refusal
+        is_refused = refusal is not None and self._is_now() and self._random() < refusal.ratio
+        self._finish(call, refusal.status if refusal is not None and is_refused else Status.OK)
+
+    def _finish(self, call: Call, status: int) -> None:
+        counts = call.request.counts
         counts.requests += 1
+        counts.api_ns += self._engine.now_ns - call.sent_ns - call.limited_ns
         call.attempt = 0
-        if self._engine.observer is not None:
-            self._engine.observer.replied(now_ns, call, request.verb, status, is_final=True)
+        self._show(call, status, is_final=True)
         call.answered(status)
 
-    def _again(self, call: Call) -> None:
-        self.send(call)
+    def _accept(self, call: Call) -> None:
+        """Answer a request where all is well: `_finish` without what faults need."""
+        counts = call.request.counts
+        counts.requests += 1
+        engine = self._engine
+        counts.api_ns += engine.now_ns - call.sent_ns - call.limited_ns
+        if engine.observer is not None:
+            self._show(call, Status.OK, is_final=True)
+        call.answered(Status.OK)
+
+    def _show(self, call: Call, status: int, *, is_final: bool) -> None:
+        engine = self._engine
+        if engine.observer is not None:
+            engine.observer.replied(engine.now_ns, call, call.request.verb, status, is_final=is_final)
+
+    def _is_throttled(self, request: Request) -> bool:
+        faults = self._faults
+        if not faults.throttled_ratio or (faults.throttled_kinds and request.kind not in faults.throttled_kinds):
+            return False
+        return self._is_now() and self._random() < faults.throttled_ratio
+
+    def _is_now(self) -> bool:
+        faults, now = self._faults, self._engine.now_ns / 1e9
+        return now >= faults.from_seconds and (faults.to_seconds is None or now < faults.to_seconds)

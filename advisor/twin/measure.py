@@ -1,82 +1,85 @@
-"""Reading a run: from counters to a result."""
+"""Reading a run: from counters to a result. Figures of a controller are sums over all processes of the operator."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
+from advisor.queueing.metrics import DurationHistogram
 from advisor.twin.client import Client
-from advisor.twin.result import ControllerResult, RequestResult, RunResult
+from advisor.twin.result import ControllerResult, RequestResult
 from advisor.twin.workers import TwinController
 
-if TYPE_CHECKING:
-    from advisor.twin.simulation import Simulation
-
-__all__ = ["measure"]
+__all__ = ["controller_result", "request_results"]
 
 
-def measure(simulation: "Simulation") -> RunResult:
-    """The result of a run so far."""
-    now_ns = simulation.engine.now_ns
-    last_ns = simulation.last_ready_ns
-    makespan_ns = None if last_ns is None or not simulation.is_complete else last_ns - simulation.first_arrival_ns
-    return RunResult(
-        settings=simulation.settings,
-        run_seconds=now_ns / 1e9,
-        makespan_seconds=None if makespan_ns is None else makespan_ns / 1e9,
-        ready_seconds=tuple(simulation.ready_seconds),
-        controllers=tuple(_controller(one, now_ns) for one in simulation.controllers.values()),
-        requests=_requests(simulation.client),
-        server_requests=simulation.line.served,
-        pod_running_seconds_mean=_pod_running_seconds(simulation),
-        conflicts=simulation.clusters.conflicts,
-        cpu_seconds=simulation.cpu.used_ns / 1e9,
-        cpu_throttled_seconds=simulation.cpu.throttled_ns / 1e9,
-        depth_samples=tuple(simulation.depth_samples),
-        events=simulation.engine.events,
+def controller_result(name: str, processes: Sequence[TwinController], now_ns: int) -> ControllerResult:
+    """One controller, over the processes that ran it."""
+    loops = [one.loop.metrics for one in processes]
+    queues = [one.queue.metrics for one in processes]
+    durations = _sum(one.reconcile_time for one in loops)
+    waits = _sum(one.queue_duration for one in queues)
+    in_work_ns = sum(
+        one.lost_ns + sum(now_ns - work.began_ns for work in one.loop.in_work.values()) for one in processes
     )
-
-
-def _pod_running_seconds(simulation: "Simulation") -> float | None:
-    clusters = simulation.clusters
-    return clusters.pod_running_ns / clusters.pods_running / 1e9 if clusters.pods_running else None
-
-
-def _controller(controller: TwinController, now_ns: int) -> ControllerResult:
-    queue, loop = controller.queue.metrics, controller.loop.metrics
-    in_work_ns = sum(now_ns - work.began_ns for work in controller.loop.in_work.values())
-    worker_ns = now_ns * loop.max_concurrent_reconciles
-    waits = {
-        str(label): counters.queue_ns / counters.gets / 1e9
-        for label, counters in queue.by_priority.items()
-        if counters.gets
-    }
+    worker_ns = now_ns * loops[-1].max_concurrent_reconciles
     return ControllerResult(
-        controller=controller.name,
-        reconciles={result.value: count for result, count in loop.reconciles.items()},
-        queue_wait_seconds_mean=queue.queue_duration.mean_seconds(),
-        queue_wait_seconds_by_priority=waits,
-        queue_wait_buckets=tuple(queue.queue_duration.cumulative()),
-        reconcile_seconds_mean=loop.reconcile_time.mean_seconds(),
-        utilisation=(loop.reconcile_time.sum_ns + in_work_ns) / worker_ns if worker_ns else 0.0,
+        controller=name,
+        reconciles={result.value: sum(one.reconciles[result] for one in loops) for result in loops[-1].reconciles},
+        queue_wait_seconds_mean=waits.mean_seconds(),
+        queue_wait_seconds_by_priority=_waits_by_priority(processes),
+        queue_wait_buckets=tuple(waits.cumulative()),
+        reconcile_seconds_mean=durations.mean_seconds(),
+        utilisation=(durations.sum_ns + in_work_ns) / worker_ns if worker_ns else 0.0,
         budget_seconds={
-            "api_server": controller.api_ns / 1e9,
-            "client_limiter": controller.limiter_ns / 1e9,
-            "cpu": controller.cpu_ns / 1e9,
-            "external": controller.external_ns / 1e9,
+            "api_server": sum(one.api_ns for one in processes) / 1e9,
+            "client_limiter": sum(one.limiter_ns for one in processes) / 1e9,
+            "cpu": sum(one.cpu_ns for one in processes) / 1e9,
+            "external": sum(one.external_ns for one in processes) / 1e9,
         },
-        adds=queue.adds,
-        deduplicated_adds=queue.deduplicated_adds,
+        adds=sum(one.adds for one in queues),
+        deduplicated_adds=sum(one.deduplicated_adds for one in queues),
     )
 
 
-def _requests(client: Client) -> tuple[RequestResult, ...]:
+def request_results(client: Client) -> tuple[RequestResult, ...]:
+    """All requests of the operator, by verb and kind in order of first use."""
+    groups: dict[tuple[str, str], list[RequestResult]] = {}
+    for request in client.requests:
+        counts = request.counts
+        if counts.attempts:
+            one = RequestResult(
+                verb=request.verb,
+                kind=request.kind,
+                requests=counts.requests,
+                attempts=counts.attempts,
+                limiter_seconds=counts.limiter_ns / 1e9,
+                api_seconds=counts.api_ns / 1e9,
+            )
+            groups.setdefault((one.verb, one.kind), []).append(one)
     return tuple(
         RequestResult(
-            verb=request.verb,
-            kind=request.kind,
-            requests=request.counts.requests,
-            attempts=request.counts.attempts,
-            limiter_seconds=request.counts.limiter_ns / 1e9,
-            api_seconds=request.counts.api_ns / 1e9,
+            verb=verb,
+            kind=kind,
+            requests=sum(one.requests for one in group),
+            attempts=sum(one.attempts for one in group),
+            limiter_seconds=sum(one.limiter_seconds for one in group),
+            api_seconds=sum(one.api_seconds for one in group),
         )
-        for request in client.requests
-        if request.counts.attempts
+        for (verb, kind), group in groups.items()
     )
+
+
+def _sum(histograms: Iterable[DurationHistogram]) -> DurationHistogram:
+    first, *others = histograms
+    total = DurationHistogram(first.bounds_ns)
+    for one in (first, *others):
+        total.sum_ns += one.sum_ns
+        total.buckets = [a + b for a, b in zip(total.buckets, one.buckets, strict=True)]
+    return total
+
+
+def _waits_by_priority(processes: Sequence[TwinController]) -> dict[str, float]:
+    sums: dict[str, tuple[int, int]] = {}
+    for one in processes:
+        for label, counters in one.queue.metrics.by_priority.items():
+            queue_ns, gets = sums.get(str(label), (0, 0))
+            sums[str(label)] = (queue_ns + counters.queue_ns, gets + counters.gets)
+    return {label: queue_ns / gets / 1e9 for label, (queue_ns, gets) in sums.items() if gets}

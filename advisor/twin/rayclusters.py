@@ -1,284 +1,251 @@
-"""RayClusters in the twin: their Pods, what the operator's cache has seen of them, and the reconcile program.
+"""RayClusters in the twin: the reconcile program, and the way from a request to the events that it causes.
 
-Requests and their order are those of research: kuberay 4.1; when Pods count as created is 4.5.
+Requests and their order are those of research: kuberay 4.1.
 """
 
-from collections import deque
 from collections.abc import Callable, Generator
-from typing import NamedTuple
 
-from advisor.queueing.outcome import Failure, Outcome
-from advisor.queueing.types import IMMEDIATE
-from advisor.twin.client import Client, Request, Status
-from advisor.twin.engine import Engine
+from advisor.queueing.outcome import Outcome
+from advisor.twin.client import Client, Refusal, Request, Status
+from advisor.twin.cluster import Cluster, ClusterStatus
 from advisor.twin.events import EventRecorder
-from advisor.twin.observer import ClusterLook, PodLook
-from advisor.twin.parameters import WorldParameters
-from advisor.twin.workers import TwinController
-from advisor.twin.world import ServiceLine
+from advisor.twin.parameters import Faults
+from advisor.twin.pods import Group, Pods
+from advisor.twin.watch import Watch
+from advisor.twin.workers import FAILED, GONE, Reconcile, TwinController
 
-__all__ = ["Cluster", "RayClusters"]
+__all__ = ["RayClusters"]
 
 _SECOND_NS = 1_000_000_000
 _AFTER_STATUS_WRITE = Outcome(requeue_after_ns=2 * _SECOND_NS)
-_RESYNC = Outcome(requeue_after_ns=300 * _SECOND_NS)
-_FAILED = Outcome(failure=Failure.RETRIABLE)
-_GONE = Outcome()
-
-
-class _Status(NamedTuple):
-    """What the operator writes down; it is written again only when it differs."""
-
-    workers_running: int
-    head_running: bool
-    desired: int
-    ready: bool
-
-
-_NO_STATUS = _Status(workers_running=0, head_running=False, desired=-1, ready=False)
-
-
-class Cluster:
-    """One RayCluster: as it is, and as the operator's cache has it (`seen_*`)."""
-
-    __slots__ = (
-        "created_ns",
-        "desired",
-        "head_created",
-        "key",
-        "ready_ns",
-        "seen",
-        "seen_desired",
-        "seen_head",
-        "seen_head_running",
-        "seen_status",
-        "seen_version",
-        "seen_workers",
-        "seen_workers_running",
-        "service_created",
-        "status",
-        "version",
-        "workers_created",
-    )
-
-    def __init__(self, key: str, desired: int, created_ns: int) -> None:
-        self.key = key
-        self.desired = desired
-        self.created_ns = created_ns
-        self.ready_ns: int | None = None
-        self.version = 1
-        self.status = _NO_STATUS
-        self.service_created = False
-        self.head_created = 0
-        self.workers_created = 0
-        self.seen = False
-        self.seen_version = 0
-        self.seen_desired = 0
-        self.seen_status = _NO_STATUS
-        self.seen_head = 0
-        self.seen_head_running = 0
-        self.seen_workers = 0
-        self.seen_workers_running = 0
-
-    def look(self) -> ClusterLook:
-        """The cluster as an onlooker sees it."""
-        status = self.status
-        is_new = status is _NO_STATUS
-        return ClusterLook(
-            key=self.key,
-            generation=1,
-            observed=None if is_new else 1,
-            desired=None if is_new else status.desired,
-            ready_workers=status.workers_running,
-            was_ready=self.ready_ns is not None,
-        )
-
-
-class _Pod:
-    __slots__ = ("bound_ns", "cluster", "is_head")
-
-    def __init__(self, cluster: Cluster, *, is_head: bool) -> None:
-        self.cluster = cluster
-        self.is_head = is_head
-        self.bound_ns = 0
 
 
 class RayClusters:
-    """All RayClusters, and the way from a request to the events that it causes."""
+    """All RayClusters.
+
+    Attributes:
+        by_key: those in the operator's cache or on the way there.
+        pods: of all of them.
+        conflicts: status writes that came too late.
+        wake: adds a key to the controller's queue, because something that belongs to the cluster has changed.
+        on_ready: called when a status is written that says ready.
+    """
 
     def __init__(
-        self,
-        engine: Engine,
-        line: ServiceLine,
-        client: Client,
-        world: WorldParameters,
-        events: EventRecorder,
-        on_ready: Callable[[Cluster], None],
+        self, client: Client, watch: Watch, pods: Pods, events: EventRecorder, faults: Faults, resync_seconds: float
     ) -> None:
         self.by_key: dict[str, Cluster] = {}
-        self.controller: TwinController
+        self.pods = pods
         self.conflicts = 0
-        self.pod_writes = 0
-        self.pods_running = 0
-        self.pod_running_ns = 0
-        self._engine = engine
-        self._line = line
+        self.on_ready: Callable[[Cluster], None] = lambda _: None
+        self.wake: Callable[[str], None] = lambda _: None
+        self._engine = pods.engine
+        self._watch = watch
         self._events = events
-        self._on_ready = on_ready
-        self._watch_share = world.watch_share
-        self._lag_ns = round(world.watch_lag_seconds * 1e9)
-        self._pod_work_ns = round(world.pod_work_seconds * 1e9)
-        self._pod_starts_ns = tuple(round(world.pod_start_seconds * factor * 1e9) for factor in world.pod_start_spread)
-        self._random = client.random
-        self._starters = world.pod_starters
-        self._to_start: deque[_Pod] = deque()
+        self._resync = Outcome(requeue_after_ns=round(resync_seconds * _SECOND_NS))
         self._post_service = client.request("POST", "Service")
-        self._post_pod = client.request("POST", "Pod", refused_ratio=world.faults.pod_refused_ratio)
+        self._post_pod = self._refused_pod = client.request("POST", "Pod")
+        if faults.pod_refused_ratio:
+            refusal = Refusal(faults.pod_refused_ratio, faults.pod_refused_status)
+            self._refused_pod = client.refused(self._post_pod, refusal)
+        self._refused_namespace = faults.pod_refused_namespace
         self._delete_pod = client.request("DELETE", "Pod")
         self._put_status = client.request("PUT", "RayCluster")
 
+    def connect(self, controller: TwinController) -> None:
+        """Let events wake the keys of a controller from now on."""
+        self.wake = self.pods.wake = controller.wake
+
     def create(self, cluster: Cluster) -> None:
         """Somebody creates a cluster."""
-        self.by_key[cluster.key] = cluster
+        self._admit(cluster)
         self._show(cluster, "ADDED")
-        self._deliver(self._see_created, cluster)
+        self._watch.deliver(self._see_created, cluster)
 
-    def reconcile(self, key: str) -> Generator[Request | int, int, Outcome]:
+    def add_ready(self, cluster: Cluster) -> None:
+        """A cluster that has been there and ready for long."""
+        self._admit(cluster)
+        cluster.service_created = True
+        cluster.see_spec()
+        for group in cluster.groups:
+            for _ in range(group.desired):
+                self.pods.add_running(group)
+        cluster.seen = True
+        cluster.seen_version = cluster.version
+        cluster.status = cluster.seen_status = self._status(cluster, is_failed=False)
+        cluster.observed = cluster.generation
+        cluster.was_ready = True
+        self._show(cluster, "EXISTING")
+
+    def scale(self, cluster: Cluster, workers: int) -> None:
+        """Somebody sets the number of workers."""
+        cluster.spread(workers)
+        cluster.generation += 1
+        self._change(cluster, self._see_spec)
+
+    def touch(self, cluster: Cluster) -> None:
+        """Somebody changes a label or an annotation."""
+        self._change(cluster, self._see_touched)
+
+    def delete(self, cluster: Cluster) -> None:
+        """Somebody deletes a cluster: it goes at once, and its Pods with it."""
+        if cluster.is_deleted:
+            return
+        cluster.is_deleted = True
+        self._show(cluster, "DELETED")
+        self._watch.deliver(self._see_deleted, cluster)
+        for group in cluster.groups:
+            self.pods.collect(group)
+
+    def list_all(self) -> list[str]:
+        """A new process reads all clusters and Pods as they are; returns the keys in order of creation."""
+        for key, cluster in list(self.by_key.items()):
+            if cluster.is_deleted:
+                del self.by_key[key]
+            cluster.seen = not cluster.is_deleted
+            cluster.seen_version, cluster.seen_status = cluster.version, cluster.status
+            for group in cluster.groups:
+                self.pods.list_group(group)
+        return list(self.by_key)
+
+    def reconcile(self, key: str) -> Reconcile:
         """One reconcile of a cluster."""
         cluster = self.by_key.get(key)
         if cluster is None or not cluster.seen:
-            return _GONE
-        version, status_before, desired = cluster.seen_version, cluster.seen_status, cluster.seen_desired
-        if not cluster.service_created:
-            if (yield self._post_service) != Status.OK:
-                return _FAILED
-            cluster.service_created = True
-            self._deliver(self._add, cluster)
-            self._events.record(cluster.key, "service")
-        if not cluster.head_created:
-            if (yield self._post_pod) != Status.OK:
-                return _FAILED
-            cluster.head_created = 1
-            self._pod_created(cluster, is_head=True)
-        # A create that has not been seen yet holds its group back (research: kuberay 4.5).
-        if cluster.workers_created == cluster.seen_workers:
-            for _ in range(desired - cluster.seen_workers):
-                if (yield self._post_pod) != Status.OK:
-                    return _FAILED
-                cluster.workers_created += 1
-                self._pod_created(cluster, is_head=False)
-        elif self._engine.observer is not None:
-            self._engine.observer.held_back(self._engine.now_ns, key)
-        running = cluster.seen_workers_running
-        status = _Status(
-            workers_running=running,
-            head_running=bool(cluster.seen_head_running),
-            desired=desired,
-            ready=bool(cluster.seen_head_running) and running == cluster.workers_created == desired,
-        )
-        if status == status_before:
-            return _RESYNC
-        if (yield self._put_status) != Status.OK:
-            return _FAILED
-        if cluster.version != version:
-            self.conflicts += 1
-            if self._engine.observer is not None:
-                self._engine.observer.conflicted(self._engine.now_ns, key)
-            return _FAILED
-        self._write_status(cluster, status)
-        return _AFTER_STATUS_WRITE
+            return GONE
+        version, before = cluster.seen_version, cluster.seen_status
+        is_failed = not cluster.service_created and (yield self._post_service) != Status.OK
+        if not is_failed:
+            if not cluster.service_created:
+                self._service_created(cluster)
+            for group in cluster.groups:
+                if group.expected or len(group.seen) != group.seen_desired:
+                    is_failed = yield from self._scale(cluster)
+                    break
+        status = self._status(cluster, is_failed=is_failed)
+        if status != before:
+            if (yield self._put_status) != Status.OK:
+                return FAILED
+            if cluster.version != version or cluster.is_deleted:
+                self._conflicted(cluster)
+                return FAILED
+            self._write_status(cluster, status)
+            return FAILED if is_failed else _AFTER_STATUS_WRITE
+        return FAILED if is_failed else self._resync
 
-    def _write_status(self, cluster: Cluster, status: _Status) -> None:
+    def _scale(self, cluster: Cluster) -> Generator[Request | int, int, bool]:
+        """Make and delete Pods, group by group and one by one; returns whether one could not be."""
+        pods, engine = self.pods, self._engine
+        for group in cluster.groups:
+            # What has not been seen yet holds its group back, not the others (research: kuberay 4.5).
+            if group.expected and not group.is_settled(engine.now_ns):
+                if engine.observer is not None:
+                    engine.observer.held_back(engine.now_ns, cluster.key)
+                continue
+            missing = group.seen_desired - len(group.seen)
+            for _ in range(missing):
+                if (yield cluster.post_pod) != Status.OK:
+                    return True
+                self._pod_created(cluster, group)
+            if missing < 0:
+                for pod in group.seen[:-missing]:
+                    if (yield self._delete_pod) != Status.OK:
+                        return True
+                    pods.delete(pod)
+                    self._events.record(cluster.key, "deleted")
+        return False
+
+    def _status(self, cluster: Cluster, *, is_failed: bool) -> ClusterStatus:
+        desired = -1
+        for group in cluster.groups:
+            desired += group.seen_desired
+        running = cluster.seen_running
+        is_ready = not is_failed and running == cluster.seen_pods == desired + 1
+        # A third of the cost of ClusterStatus(...), whose constructor is written in Python.
+        return tuple.__new__(ClusterStatus, (running, cluster.seen_head_running, desired, is_ready, is_failed))
+
+    def _write_status(self, cluster: Cluster, status: ClusterStatus) -> None:
         cluster.version += 1
         cluster.status = status
-        if status.ready and cluster.ready_ns is None:
-            cluster.ready_ns = self._engine.now_ns
-            self._on_ready(cluster)
+        cluster.observed = cluster.seen_generation
+        if status.is_ready:
+            cluster.was_ready = True
+            self.on_ready(cluster)
         self._show(cluster, "MODIFIED")
-        self._deliver(self._see_status, (cluster, cluster.version, status))
+        self._watch.deliver(self._see_status, (cluster, cluster.version, status))
 
-    def _pod_created(self, cluster: Cluster, *, is_head: bool) -> None:
-        pod = _Pod(cluster, is_head=is_head)
-        self._show_pod(pod, "ADDED", is_running=False)
-        self._deliver(self._see_pod, pod)
-        self._events.record(cluster.key, "head" if is_head else "worker")
+    def _service_created(self, cluster: Cluster) -> None:
+        cluster.service_created = True
+        self._watch.deliver(self._see_service, cluster)
+        self._events.record(cluster.key, "service")
+
+    def _pod_created(self, cluster: Cluster, group: Group) -> None:
+        if not cluster.is_deleted:
+            self.pods.create(group)
+        self._events.record(cluster.key, "head" if group.is_head else "worker")
+
+    def _conflicted(self, cluster: Cluster) -> None:
+        self.conflicts += 1
+        engine = self._engine
+        if engine.observer is not None:
+            engine.observer.conflicted(engine.now_ns, "RayCluster", cluster.key)
 
     def _show(self, cluster: Cluster, event: str) -> None:
         engine = self._engine
         if engine.observer is not None:
             engine.observer.cluster_changed(engine.now_ns, event, cluster.look())
 
-    def _show_pod(self, pod: _Pod, event: str, *, is_running: bool) -> None:
-        engine = self._engine
-        if engine.observer is not None:
-            look = PodLook(pod, pod.cluster.key, is_head=pod.is_head, is_running=is_running)
-            engine.observer.pod_changed(engine.now_ns, event, look)
+    def _admit(self, cluster: Cluster) -> None:
+        namespace = self._refused_namespace
+        cluster.post_pod = self._post_pod if namespace and namespace != cluster.namespace else self._refused_pod
+        self.by_key[cluster.key] = cluster
 
-    # From here on: what comes back through watches. A status change alone wakes nobody (research: kuberay 4.1).
+    def _change(self, cluster: Cluster, see: Callable[[tuple[Cluster, int, ClusterStatus]], None]) -> None:
+        if not cluster.is_deleted:
+            cluster.version += 1
+            self._show(cluster, "MODIFIED")
+            self._watch.deliver(see, (cluster, cluster.version, cluster.status))
 
-    def _deliver(self, callback: Callable[..., None], argument: object) -> None:
-        """Call back when the operator's cache has it: the watch stands in the API server's line like everybody."""
-        engine, line = self._engine, self._line
-        now_ns = engine.now_ns
-        engine.at(now_ns + int(line.backlog_ns(now_ns) * self._watch_share) + self._lag_ns, callback, argument)
-
-    def _add(self, cluster: Cluster) -> None:
-        self.controller.add(IMMEDIATE, cluster.key)
+    # From here on: what comes back through watches. A status change alone wakes no cluster, only its owner.
 
     def _see_created(self, cluster: Cluster) -> None:
+        if cluster.seen or cluster.is_deleted:
+            return
         cluster.seen = True
-        cluster.seen_version = cluster.version
-        cluster.seen_desired = cluster.desired
-        self.controller.add(IMMEDIATE, cluster.key)
+        cluster.seen_version = max(1, cluster.seen_version)
+        cluster.see_spec()
+        self.wake(cluster.key)
+        if cluster.wake_owner is not None:
+            cluster.wake_owner()
 
-    def _see_status(self, seen: tuple[Cluster, int, _Status]) -> None:
+    def _see_service(self, cluster: Cluster) -> None:
+        self.wake(cluster.key)
+
+    def _see_status(self, seen: tuple[Cluster, int, ClusterStatus]) -> None:
         cluster, version, status = seen
         if version > cluster.seen_version:
             cluster.seen_version, cluster.seen_status = version, status
+            if cluster.wake_owner is not None:
+                cluster.wake_owner()
 
-    def _see_pod(self, pod: _Pod) -> None:
-        cluster = pod.cluster
-        if pod.is_head:
-            cluster.seen_head += 1
-        else:
-            cluster.seen_workers += 1
-        self.controller.add(IMMEDIATE, cluster.key)
-        self.pod_writes += 1
-        bound_ns = self._line.finish_ns(self._engine.now_ns, self._pod_work_ns)
-        self._engine.at(bound_ns + self._lag_ns, self._see_bound, pod)
+    def _see_touched(self, seen: tuple[Cluster, int, ClusterStatus]) -> None:
+        cluster = seen[0]
+        if seen[1] > cluster.seen_version:
+            self._see_status(seen)
+            self.wake(cluster.key)
 
-    def _see_bound(self, pod: _Pod) -> None:
-        pod.bound_ns = self._engine.now_ns
-        self._show_pod(pod, "MODIFIED", is_running=False)
-        self.controller.add(IMMEDIATE, pod.cluster.key)
-        starts_ns = self._pod_starts_ns
-        start_ns = starts_ns[int(self._random.random() * len(starts_ns))]
-        if start_ns:
-            self._engine.at(self._engine.now_ns + start_ns, self._start_pod, pod)
-        else:
-            self._start_pod(pod)
+    def _see_spec(self, seen: tuple[Cluster, int, ClusterStatus]) -> None:
+        cluster = seen[0]
+        if seen[1] > cluster.seen_version:
+            cluster.see_spec()
+        self._see_touched(seen)
 
-    def _start_pod(self, pod: _Pod) -> None:
-        if self._starters:
-            self._starters -= 1
-            self.pod_writes += 1
-            running_ns = self._line.finish_ns(self._engine.now_ns, self._pod_work_ns)
-            self._engine.at(running_ns + self._lag_ns, self._see_running, pod)
-        else:
-            self._to_start.append(pod)
-
-    def _see_running(self, pod: _Pod) -> None:
-        self.pods_running += 1
-        self.pod_running_ns += self._engine.now_ns - pod.bound_ns
-        self._show_pod(pod, "MODIFIED", is_running=True)
-        self._starters += 1
-        if self._to_start:
-            self._start_pod(self._to_start.popleft())
-        cluster = pod.cluster
-        if pod.is_head:
-            cluster.seen_head_running += 1
-        else:
-            cluster.seen_workers_running += 1
-        self.controller.add(IMMEDIATE, cluster.key)
-
-
+    def _see_deleted(self, cluster: Cluster) -> None:
+        if not cluster.seen:
+            return
+        cluster.seen = False
+        if self.by_key.get(cluster.key) is cluster:
+            del self.by_key[cluster.key]
+        self.wake(cluster.key)
+        if cluster.wake_owner is not None:
+            cluster.wake_owner()

@@ -80,11 +80,12 @@ class RunResult:
         requests: of the operator's client, by verb and kind.
         server_requests: all that the API server answered, also to others.
         pod_running_seconds_mean: of Pods from bound to running; None where none got there.
-        conflicts: status writes refused because the object had changed.
+        conflicts: writes of RayClusters, RayJobs and RayServices refused because the object had changed.
         cpu_seconds: CPU time of the operator.
         cpu_throttled_seconds: what work had to wait for its quota.
         depth_samples: taken at a steady pace if asked for.
         events: things that happened in virtual time.
+        scaled_seconds: from a change of the number of workers to the status that says that all of them run.
     """
 
     settings: OperatorSettings
@@ -100,6 +101,7 @@ class RunResult:
     cpu_throttled_seconds: float
     depth_samples: tuple[DepthSample, ...]
     events: int
+    scaled_seconds: tuple[float, ...] = ()
 
     @property
     def ready_seconds_mean(self) -> float | None:

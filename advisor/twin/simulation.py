@@ -1,24 +1,32 @@
 """One run: an operator, a world and a load put together, and driven as far as wanted."""
 
-from advisor.queueing.classicqueue import ClassicQueue
-from advisor.queueing.priorityqueue import PriorityQueue
-from advisor.queueing.tokenbucket import ClientBuckets
-from advisor.queueing.types import WorkQueue
 from advisor.twin.client import Client, Random
+from advisor.twin.cluster import Cluster
+from advisor.twin.dashboard import Dashboard
 from advisor.twin.engine import Engine
 from advisor.twin.events import EventRecorder
-from advisor.twin.lease import Lease
-from advisor.twin.measure import measure
-from advisor.twin.parameters import OperatorSettings, QueueKind, WorldParameters
-from advisor.twin.rayclusters import Cluster, RayClusters
+from advisor.twin.lease import Lease, Standby
+from advisor.twin.measure import controller_result, request_results
+from advisor.twin.operatorprocess import Controlled, OperatorProcess
+from advisor.twin.parameters import OperatorSettings, WorldParameters
+from advisor.twin.pods import Pods
+from advisor.twin.progress import Progress
+from advisor.twin.rayclusters import RayClusters
+from advisor.twin.rayjobs import RayJobs
+from advisor.twin.rayservices import RayServices
 from advisor.twin.result import DepthSample, RunResult
-from advisor.twin.workers import Program, TwinController
-from advisor.twin.workload import Workload
+from advisor.twin.users import Users
+from advisor.twin.watch import Watch
+from advisor.twin.workers import TwinController, Workshop
+from advisor.twin.workload import Existing, Restart, Workload
 from advisor.twin.world import CpuQuota, ServiceLine
 
 __all__ = ["Simulation", "simulate"]
 
 _SECOND_NS = 1_000_000_000
+_LABELS = {"RayCluster": "raycluster", "RayJob": "rayjob", "RayService": "rayservice"}
+# After how many seconds an object at rest is looked at again (research: kuberay 4.4); that of a RayCluster can be set.
+_POLL_SECONDS = {"RayJob": 3.0, "RayService": 2.0}
 
 
 def simulate(
@@ -32,7 +40,7 @@ def simulate(
     """Run a workload to its end. The same arguments and random numbers give the same result, bit for bit.
 
     Args:
-        workload: what happens.
+        workload: what happens; `workloadcheck.check` says whether it can.
         settings: of the operator.
         world: times around it.
         random: uniform numbers.
@@ -48,11 +56,13 @@ class Simulation:
 
     Attributes:
         engine: virtual time.
-        client: of the operator.
-        controllers: by label.
-        clusters: the RayClusters.
         line: the API server's work.
         cpu: the operator's CPU.
+        client: of the operator.
+        clusters: the RayClusters.
+        jobs: the RayJobs.
+        services: the RayServices.
+        operator: its processes.
     """
 
     def __init__(
@@ -70,23 +80,48 @@ class Simulation:
         self.engine = engine = Engine()
         self.line = ServiceLine()
         self.cpu = CpuQuota(settings.cpu_limit_cores)
-        buckets = ClientBuckets(settings.qps, settings.burst)
-        self.client = Client(engine, self.line, self.cpu, world, buckets, random)
-        self.lease = Lease(engine, self.client)
-        events = EventRecorder(self.client, as_series=settings.events_as_series)
-        self.clusters = RayClusters(engine, self.line, self.client, world, events, self._cluster_ready)
-        self.clusters.controller = self._controller("raycluster", self.clusters.reconcile)
-        self.controllers = {"raycluster": self.clusters.controller}
-        self.ready_seconds: list[float] = []
-        self.last_ready_ns: int | None = None
-        self.depth_samples: list[DepthSample] = []
-        self._waited_for = {arrival.key for arrival in workload.arrivals}
+        self.client = client = Client(engine, self.line, self.cpu, world, random)
+        watch = Watch(engine, self.line, self.cpu, world)
+        events = EventRecorder(engine, client, as_series=settings.events_as_series)
+        pods = Pods(engine, self.line, watch, world, random)
+        dashboard = Dashboard(engine, world, random)
+        self.clusters = RayClusters(client, watch, pods, events, world.faults, settings.resync_seconds)
+        self.clusters.on_ready = self._cluster_ready
+        self.jobs = RayJobs(engine, client, watch, self.clusters, events, dashboard)
+        self.services = RayServices(engine, client, watch, self.clusters, events, dashboard)
+        shop = Workshop(engine, client, self.cpu, settings, round(world.reconcile_seconds * _SECOND_NS))
+        self.operator = OperatorProcess(shop, events, self._controlled())
+        self._progress = Progress(workload)
+        self._depth_samples: list[DepthSample] = []
         self._sample_ns = round((sample_seconds or 0.0) * _SECOND_NS)
         self._end_ns = round(workload.duration_seconds * _SECOND_NS) if workload.duration_seconds is not None else None
         self._is_started = False
+        self._is_over = False
+
+    @property
+    def controllers(self) -> dict[str, TwinController]:
+        """Controllers of the process that runs, or ran last, by label."""
+        return self.operator.controllers
+
+    @property
+    def lease(self) -> Lease:
+        """The leader's lease."""
+        return self.operator.lease
+
+    @property
+    def end_ns(self) -> int | None:
+        """When the run ends; None as long as that depends on what is still to come."""
+        return self._end_ns
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every arrival has got ready, and every scaling has got what it asked for."""
+        return self._progress.is_complete
 
     def advance(self, to_seconds: float | None) -> None:
-        """Go on to a time, or to the end of the workload."""
+        """Go on to a time, or to the end of the workload, which is not gone beyond."""
+        if self._is_over:
+            return
         if not self._is_started:
             self._start()
         until = self.workload.limit_seconds if to_seconds is None else to_seconds
@@ -95,61 +130,104 @@ class Simulation:
 
     def result(self) -> RunResult:
         """What the run has come to so far."""
-        return measure(self)
-
-    @property
-    def first_arrival_ns(self) -> int:
-        """When the first arrival is created; 0 where none is."""
-        return round(min((one.at_seconds for one in self.workload.arrivals), default=0.0) * _SECOND_NS)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every arrival has got ready."""
-        return not self._waited_for
-
-    def _controller(self, name: str, program: Program) -> TwinController:
-        queue: WorkQueue = PriorityQueue() if self.settings.queue is QueueKind.PRIORITY else ClassicQueue()
-        return TwinController(
-            name,
-            self.engine,
-            queue,
-            self.settings.concurrency,
-            self.client,
-            self.cpu,
-            program,
-            round(self.world.reconcile_seconds * _SECOND_NS),
+        now_ns = self.engine.now_ns
+        progress, pods, operator = self._progress, self.clusters.pods, self.operator
+        processes = {
+            name: [*operator.ended[name], *([one] if operator.is_up else [])] or [one]
+            for name, one in operator.controllers.items()
+        }
+        return RunResult(
+            settings=self.settings,
+            run_seconds=now_ns / 1e9,
+            makespan_seconds=progress.makespan_seconds,
+            ready_seconds=tuple(progress.ready_seconds),
+            controllers=tuple(controller_result(name, their, now_ns) for name, their in processes.items()),
+            requests=request_results(self.client),
+            server_requests=self.line.served,
+            pod_running_seconds_mean=pods.starting_ns / pods.started / 1e9 if pods.started else None,
+            conflicts=self.clusters.conflicts + self.jobs.conflicts + self.services.conflicts,
+            cpu_seconds=self.cpu.used_ns / 1e9,
+            cpu_throttled_seconds=self.cpu.throttled_ns / 1e9,
+            depth_samples=tuple(self._depth_samples),
+            events=self.engine.events,
+            scaled_seconds=tuple(progress.scaled_seconds),
         )
+
+    def _controlled(self) -> dict[str, Controlled]:
+        """A controller for RayClusters, and for the other kinds where the workload has some."""
+        kinds = {one.kind for one in self.workload.existing} | {one.kind for one in self.workload.arrivals}
+        controlled = {"raycluster": _controlled(self.clusters)}
+        if "RayJob" in kinds:
+            controlled["rayjob"] = _controlled(self.jobs)
+        if "RayService" in kinds:
+            controlled["rayservice"] = _controlled(self.services)
+        return controlled
 
     def _start(self) -> None:
         self._is_started = True
-        engine = self.engine
-        for arrival in self.workload.arrivals:
-            at_ns = round(arrival.at_seconds * _SECOND_NS)
-            engine.at(at_ns, self.clusters.create, Cluster(arrival.key, arrival.workers, at_ns))
-        for controller in self.controllers.values():
-            controller.start()
-        self.lease.start()
+        work_ns = round(self.world.server_work_seconds * _SECOND_NS)
+        self.operator.start(is_first=True)
+        users = Users(self.engine, self.line, work_ns, self.clusters, self.jobs, self.services)
+        users.on_deleted = self._deleted
+        users.start(self.workload)
+        for kind in _LABELS:
+            self._spread_timers(kind, [one for one in self.workload.existing if one.kind == kind])
+        for restart in self.workload.restarts:
+            self.engine.at(round(restart.at_seconds * _SECOND_NS), self._stop_operator, restart)
+        for _ in range(self.settings.replicas - 1):
+            Standby(self.engine, self.line, work_ns).start()
         if self._sample_ns:
-            engine.at(0, self._sample)
+            self.engine.at(0, self._sample)
+
+    def _spread_timers(self, kind: str, existing: list[Existing]) -> None:
+        """Objects at rest wait for their timers, evenly spread; so do the clusters of RayJobs and RayServices."""
+        seconds = _POLL_SECONDS.get(kind, self.settings.resync_seconds)
+        for place, one in enumerate(existing):
+            phase = (place + 0.5) / len(existing)
+            self.controllers[_LABELS[kind]].add_after(round(phase * seconds * _SECOND_NS), one.key)
+            if kind in _POLL_SECONDS:
+                cluster = (self.jobs if kind == "RayJob" else self.services).owned_by(one.key)
+                if cluster is not None:
+                    delay_ns = round(phase * self.settings.resync_seconds * _SECOND_NS)
+                    self.controllers["raycluster"].add_after(delay_ns, cluster.key)
+
+    def _stop_operator(self, restart: Restart) -> None:
+        if self.operator.is_up:
+            self.operator.stop()
+            self.engine.at(self.engine.now_ns + round(restart.down_seconds * _SECOND_NS), self._start_operator)
+
+    def _start_operator(self, _: object) -> None:
+        self.operator.start()
 
     def _cluster_ready(self, cluster: Cluster) -> None:
-        if cluster.key not in self._waited_for:
-            return
-        self._waited_for.remove(cluster.key)
-        now_ns = self.engine.now_ns
-        self.ready_seconds.append((now_ns - cluster.created_ns) / _SECOND_NS)
-        self.last_ready_ns = now_ns
-        if not self._waited_for and self._end_ns is None:
-            self._end_ns = now_ns + round(self.workload.tail_seconds * _SECOND_NS)
+        was_complete = self._progress.is_complete
+        self._progress.ready(cluster, self.engine.now_ns)
+        self._plan_end(was_complete=was_complete)
+
+    def _deleted(self, kind: str, key: str) -> None:
+        was_complete = self._progress.is_complete
+        self._progress.give_up(kind, key)
+        self._plan_end(was_complete=was_complete)
+
+    def _plan_end(self, *, was_complete: bool) -> None:
+        """The run ends some time after nothing is waited for any more."""
+        if self._end_ns is None and self._progress.is_complete and not was_complete:
+            self._end_ns = self.engine.now_ns + round(self.workload.tail_seconds * _SECOND_NS)
             self.engine.at(self._end_ns, self._stop)
 
     def _stop(self, _: object) -> None:
+        self._is_over = True
         self.engine.stop()
 
     def _sample(self, _: object) -> None:
         now_ns = self.engine.now_ns
         for name, controller in self.controllers.items():
-            depth = {str(label): depth for label, depth in controller.queue.metrics.depth.items()}
+            is_up = self.operator.is_up
+            depth = {str(label): depth for label, depth in controller.queue.metrics.depth.items()} if is_up else {}
             active = controller.loop.metrics.active_workers
-            self.depth_samples.append(DepthSample(now_ns / _SECOND_NS, name, depth, active))
+            self._depth_samples.append(DepthSample(now_ns / _SECOND_NS, name, depth, active))
         self.engine.at(now_ns + self._sample_ns, self._sample)
+
+
+def _controlled(objects: RayClusters | RayJobs | RayServices) -> Controlled:
+    return Controlled(objects.reconcile, objects.connect, objects.list_all)

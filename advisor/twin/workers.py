@@ -1,145 +1,215 @@
 """A controller in virtual time: its queue, its workers, and the programs that they run."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
 
+from advisor.queueing.classicqueue import ClassicQueue
 from advisor.queueing.controller import ControllerLoop, Work
-from advisor.queueing.outcome import Outcome
-from advisor.queueing.types import AddOptions, WorkQueue
-from advisor.twin.client import Client, Request
+from advisor.queueing.handlers import LOW_PRIORITY
+from advisor.queueing.outcome import Failure, Outcome
+from advisor.queueing.priorityqueue import PriorityQueue
+from advisor.queueing.types import IMMEDIATE, AddOptions
+from advisor.twin.client import Client, Request, Status
 from advisor.twin.engine import Engine
+from advisor.twin.parameters import OperatorSettings, QueueKind
 from advisor.twin.world import CpuQuota
 
-__all__ = ["Program", "TwinController"]
+__all__ = ["FAILED", "GONE", "Program", "Reconcile", "TwinController", "Workshop"]
 
-# Yields requests, is sent their answers, and returns what the reconcile came to.
-Program = Callable[[str], Generator["Request | int", int, Outcome]]
+FAILED = Outcome(failure=Failure.RETRIABLE)
+GONE = Outcome()
+_LOW = AddOptions(priority=LOW_PRIORITY)
+
+# Yields requests, or nanoseconds of a call to something else; is sent the answers; returns what it came to.
+Reconcile = Generator[Request | int, int, Outcome]
+# Makes the reconcile of a key.
+Program = Callable[[str], Reconcile]
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What all controllers of a process share.
+
+    Attributes:
+        engine: virtual time.
+        client: where requests go.
+        cpu: what CPU time is taken from.
+        settings: of the operator.
+        reconcile_ns: CPU time of a reconcile without its requests.
+    """
+
+    engine: Engine
+    client: Client
+    cpu: CpuQuota
+    settings: OperatorSettings
+    reconcile_ns: int
 
 
 class _Run:
-    """One reconcile in progress."""
+    """One reconcile in progress, as the client knows it."""
 
-    __slots__ = ("attempt", "controller", "generator", "ready_ns", "request", "sent_ns", "work")
+    __slots__ = ("attempt", "controller", "cpu_ns", "generator", "limited_ns", "request", "sent_ns", "work")
+
+    request: Request
 
     def __init__(self, controller: "TwinController", work: Work) -> None:
         self.controller = controller
         self.work = work
+        self.generator: Reconcile
         self.attempt = 0
-        self.ready_ns = 0
         self.sent_ns = 0
-        self.request: Request
-        self.generator = controller.program(work.key)
+        self.limited_ns = 0
+        self.cpu_ns = 0
 
     def answered(self, status: int) -> None:
-        """Go on with the program."""
-        self.controller.go_on(self, status)
+        """Account for the request and go on with the program."""
+        controller = self.controller
+        limited_ns, cpu_ns = self.limited_ns, self.cpu_ns
+        controller.limiter_ns += limited_ns
+        controller.cpu_ns += cpu_ns
+        engine = controller.engine
+        controller.api_ns += engine.now_ns - self.sent_ns - limited_ns - cpu_ns
+        if engine.observer is not None:
+            request = (self.request.verb, self.request.kind)
+            engine.observer.answered(engine.now_ns, controller.name, self.work, request, status)
+        controller.step(self, status)
 
 
 class TwinController:
-    """One controller: adds come in, reconciles run, requests go out.
+    """One controller of one process: adds come in, reconciles run, requests go out.
 
     Args:
         name: the controller's label.
-        engine: virtual time.
-        queue: its queue.
-        workers: how many.
-        client: where requests go.
-        cpu: what its CPU time is taken from.
+        shop: what it shares with the others.
         program: what a reconcile of a key does.
-        reconcile_cpu_ns: CPU time of a reconcile without its requests.
 
     Attributes:
-        api_ns: worker time in requests, less the limiter's part.
+        api_ns: worker time in requests, less the parts of limiter and CPU.
         limiter_ns: worker time in the client's buckets.
         external_ns: worker time in calls to something else than the API server.
         cpu_ns: worker time on the CPU or waiting for it.
+        lost_ns: worker time of reconciles that the end of the process cut off.
     """
 
-    def __init__(
-        self,
-        name: str,
-        engine: Engine,
-        queue: WorkQueue,
-        workers: int,
-        client: Client,
-        cpu: CpuQuota,
-        program: Program,
-        reconcile_cpu_ns: int,
-    ) -> None:
+    __slots__ = (
+        "_armed_ns",
+        "_cpu",
+        "_has_priorities",
+        "_program",
+        "_reconcile_ns",
+        "api_ns",
+        "client",
+        "cpu_ns",
+        "engine",
+        "external_ns",
+        "limiter_ns",
+        "loop",
+        "lost_ns",
+        "name",
+        "queue",
+    )
+
+    def __init__(self, name: str, shop: Workshop, program: Program) -> None:
         self.name = name
-        self.queue = queue
-        self.loop = ControllerLoop(name, queue, workers)
-        self.program = program
+        self._has_priorities = shop.settings.queue is QueueKind.PRIORITY
+        self.queue: PriorityQueue | ClassicQueue = PriorityQueue() if self._has_priorities else ClassicQueue()
+        self.loop = ControllerLoop(name, self.queue, shop.settings.concurrency)
+        self.engine = shop.engine
+        self.client = shop.client
         self.api_ns = 0
         self.limiter_ns = 0
         self.external_ns = 0
         self.cpu_ns = 0
-        self._engine = engine
-        self._client = client
-        self._cpu = cpu
-        self._reconcile_cpu_ns = reconcile_cpu_ns
+        self.lost_ns = 0
+        self._program = program
+        self._cpu = shop.cpu
+        self._reconcile_ns = shop.reconcile_ns
         self._armed_ns: int | None = None
 
     def start(self) -> None:
         """Let the workers line up."""
-        self.loop.start_workers(self._engine.now_ns)
+        self.loop.start_workers(self.engine.now_ns)
         self._settle()
 
-    def add(self, options: AddOptions, key: str) -> None:
-        """An event handler adds a key."""
+    def stop(self) -> None:
+        """End with the process: reconciles in progress are lost, and so is the queue. Later adds are ignored."""
+        now_ns = self.engine.now_ns
+        self.lost_ns += sum(now_ns - work.began_ns for work in self.loop.in_work.values())
+        self.loop.in_work.clear()
+        self.loop.metrics.active_workers = 0
+        self.queue.shut_down(now_ns)
+        self.queue.handoffs.clear()
+
+    def wake(self, key: str) -> None:
+        """Something that a key is about has changed."""
         queue = self.queue
-        queue.add(self._engine.now_ns, options, key)
+        queue.add(self.engine.now_ns, IMMEDIATE, key)
         if queue.handoffs:
             self._settle()
 
-    def go_on(self, run: _Run, status: int) -> None:
-        """Give a run the answer to its request and send its next one."""
-        now_ns = self._engine.now_ns
-        request = run.request
-        self.limiter_ns += run.ready_ns - run.sent_ns
-        self.api_ns += now_ns - run.ready_ns
-        del request
-        self._step(run, status)
+    def add_listed(self, keys: Iterable[str]) -> None:
+        """A new process reads its first list: everything comes at low priority (research: controller-runtime 3.5)."""
+        options = _LOW if self._has_priorities else IMMEDIATE
+        self.queue.add(self.engine.now_ns, options, *keys)
+        self._settle()
 
-    def _start(self, run: _Run) -> None:
-        self.cpu_ns += self._engine.now_ns - run.work.began_ns
-        self._step(run, None)
+    def add_after(self, delay_ns: int, key: str) -> None:
+        """A key that waits for its timer."""
+        self.queue.add(self.engine.now_ns, AddOptions(after_ns=delay_ns), key)
+        self._settle()
 
-    def _step(self, run: _Run, status: int | None) -> None:
+    def step(self, run: _Run, status: int | None) -> None:
+        """Go on with a program after an answer; None starts it."""
+        engine = self.engine
         try:
             wanted = run.generator.send(status)  # type: ignore[arg-type] # None starts a generator
         except StopIteration as stop:
-            self._finish(run, stop.value)
+            if engine.observer is not None:
+                engine.observer.ended(engine.now_ns, self.name, run.work, stop.value)
+            self.loop.finish(engine.now_ns, run.work, stop.value)
+            self._settle()
             return
         if isinstance(wanted, int):
             self.external_ns += wanted
-            self._engine.at(self._engine.now_ns + wanted, self._after_external, run)
+            engine.at(engine.now_ns + wanted, self._after_external, run)
             return
         run.request = wanted
-        run.sent_ns = self._engine.now_ns
-        self._client.send(run)
+        run.sent_ns = engine.now_ns
+        run.limited_ns = 0
+        if engine.observer is not None:
+            engine.observer.sent(engine.now_ns, self.name, run.work, (wanted.verb, wanted.kind))
+        client = self.client
+        run.cpu_ns = client.cpu_ns
+        client.send(run)
+
+    def _start(self, run: _Run) -> None:
+        work = run.work
+        self.cpu_ns += self.engine.now_ns - work.began_ns
+        run.generator = self._program(work.key)
+        self.step(run, None)
 
     def _after_external(self, run: _Run) -> None:
-        self._step(run, 200)
-
-    def _finish(self, run: _Run, outcome: Outcome) -> None:
-        self.loop.finish(self._engine.now_ns, run.work, outcome)
-        self._settle()
+        self.step(run, Status.OK)
 
     def _settle(self) -> None:
         """Start what has been handed out, and see to it that the next waiting key is not overslept."""
-        engine, queue = self._engine, self.queue
+        engine, queue = self.engine, self.queue
         handoffs = queue.handoffs
         while handoffs:
             work = self.loop.begin(engine.now_ns, handoffs.popleft())
             if work is not None:
-                run = _Run(self, work)
-                engine.at(self._cpu.finish_ns(engine.now_ns, self._reconcile_cpu_ns), self._start, run)
+                if engine.observer is not None:
+                    engine.observer.began(engine.now_ns, self.name, work)
+                engine.at(self._cpu.finish_ns(engine.now_ns, self._reconcile_ns), self._start, _Run(self, work))
         due_ns = queue.next_deadline_ns()
         if due_ns is not None and (self._armed_ns is None or due_ns < self._armed_ns):
             self._armed_ns = due_ns
             engine.at(due_ns, self._tick)
 
     def _tick(self, _: object) -> None:
-        self._armed_ns = None
-        self.queue.tick(self._engine.now_ns)
-        self._settle()
+        now_ns = self.engine.now_ns
+        # An alarm that a sooner one has overtaken stays in the heap; it must not set another.
+        if self._armed_ns == now_ns:
+            self._armed_ns = None
+            self.queue.tick(now_ns)
+            self._settle()

@@ -5,22 +5,28 @@ Times are seconds from the start of a run. Keys are "namespace/name".
 
 from dataclasses import dataclass
 
-__all__ = ["Arrival", "Deletion", "Existing", "Restart", "Scaling", "Workload", "Writer"]
+__all__ = ["KINDS", "Arrival", "Deletion", "Existing", "Restart", "Scaling", "Workload", "Writer"]
+
+KINDS = ("RayCluster", "RayJob", "RayService")
 
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """A RayCluster that is there and ready before the run.
+    """An object that is there and at rest before the run: its cluster is ready, a RayJob runs, a RayService serves.
 
     Attributes:
         key: its key.
-        workers: its worker Pods.
+        workers: worker Pods of the RayCluster that it is or has.
         groups: worker groups these are spread over.
+        kind: RayCluster, RayJob or RayService.
+        run_seconds: how long a RayJob goes on running; None for longer than the run.
     """
 
     key: str
     workers: int
     groups: int = 1
+    kind: str = "RayCluster"
+    run_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,8 @@ class Arrival:
         groups: worker groups these are spread over.
         kind: RayCluster, RayJob or RayService.
         run_seconds: how long a RayJob runs once its cluster is ready.
+        makes_job: a RayJob is submitted by a Kubernetes Job (K8sJobMode), which is one more write.
+        is_shut_down: a RayJob's cluster is deleted when it has finished (shutdownAfterJobFinishes).
     """
 
     at_seconds: float
@@ -42,11 +50,13 @@ class Arrival:
     groups: int = 1
     kind: str = "RayCluster"
     run_seconds: float = 60.0
+    makes_job: bool = False
+    is_shut_down: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Somebody sets the number of workers of a RayCluster."""
+    """Somebody sets the number of workers of a RayCluster, over all its groups."""
 
     at_seconds: float
     key: str
@@ -81,10 +91,10 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """The operator's process ends and another takes its place.
+    """The operator's process ends and another takes its place: a restart, or a change of leader.
 
     Attributes:
-        at_seconds: when it ends.
+        at_seconds: when it ends; 0 lets the run begin with a process that starts.
         down_seconds: until the next one has its caches and the lease.
     """
 
@@ -97,13 +107,14 @@ class Workload:
     """All that happens in a run.
 
     Attributes:
-        existing: clusters that are ready at the start.
+        existing: objects that are at rest at the start.
         arrivals: what is created.
         scalings: what is scaled.
         deletions: what is deleted.
         writers: who else writes.
         restarts: of the operator.
-        duration_seconds: length of the run; None ends it when all arrivals are ready and `tail_seconds` have passed.
+        duration_seconds: length of the run; None ends it when all arrivals are ready, all scalings have got what they
+            asked for, and `tail_seconds` have passed.
         tail_seconds: how long to look on after that.
         limit_seconds: the longest that such a run may take.
     """
