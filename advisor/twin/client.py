@@ -177,7 +177,12 @@ class Client:
                 call.limited_ns += ready_ns - now_ns
                 engine.at(ready_ns, self._arrive, call)
                 return
-        self._arrive(call)
+        # As `_arrive`, without the cost of a call.
+        delays_ns = request.delays_ns
+        delay_ns = delays_ns[int(self._random() * len(delays_ns))]
+        if engine.observer is not None:
+            engine.observer.passed(now_ns, call, request.verb, is_limited=bucket is not None)
+        engine.at(self._line.finish_ns(now_ns, self._work_ns) + delay_ns, self._on_answer, call)
 
     def _arrive(self, call: Call) -> None:
         request = call.request

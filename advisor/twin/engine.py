@@ -19,19 +19,23 @@ class Engine:
 
     Attributes:
         now_ns: the time; only grows.
-        events: callbacks run so far.
         observer: is told what happens; None for nobody.
     """
 
-    __slots__ = ("_heap", "_sequence", "_until_ns", "events", "now_ns", "observer")
+    __slots__ = ("_dropped", "_heap", "_sequence", "_until_ns", "now_ns", "observer")
 
     def __init__(self) -> None:
         self.now_ns = 0
-        self.events = 0
         self.observer: Observer | None = None
         self._heap: list[tuple[int, int, Callable[[Any], None], Any]] = []
         self._sequence = 0
         self._until_ns = 0
+        self._dropped = 0
+
+    @property
+    def events(self) -> int:
+        """Callbacks run so far."""
+        return self._sequence - self._dropped - len(self._heap)
 
     def at(self, time_ns: int, callback: Callable[[Any], None], argument: object = None) -> None:
         """Call `callback(argument)` at a time, which must not be past."""
@@ -41,8 +45,10 @@ class Engine:
     def drop(self, owners: Iterable[object]) -> None:
         """Forget what is still to happen to some objects: callbacks that are methods of theirs. O(n)."""
         lost = {id(owner) for owner in owners}
+        before = len(self._heap)
         self._heap[:] = [entry for entry in self._heap if id(getattr(entry[2], "__self__", None)) not in lost]
         heapify(self._heap)
+        self._dropped += before - len(self._heap)
 
     def stop(self) -> None:
         """Let `run` return after the callback that is running."""
@@ -56,7 +62,6 @@ class Engine:
         """Run what is due until then; afterwards the time is `until_ns`, or that of the callback that stopped it."""
         self._until_ns = until_ns
         heap = self._heap
-        count = 0
         while heap:
             entry = heappop(heap)
             time_ns = entry[0]
@@ -64,8 +69,6 @@ class Engine:
                 heappush(heap, entry)
                 break
             self.now_ns = time_ns
-            count += 1
             entry[2](entry[3])
-        self.events += count
         if self._until_ns >= 0:
             self.now_ns = max(self.now_ns, until_ns)

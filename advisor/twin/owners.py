@@ -172,7 +172,8 @@ class Owners(Generic[_T]):
 
     def create_cluster(self, owner: Owner[_T]) -> Generator[Request | int, int, bool]:
         """The operator creates the RayCluster; False where it fails, also because there is one not seen yet."""
-        if (yield self._post_cluster) != Status.OK or owner.cluster is not None:
+        former = owner.cluster
+        if (yield self._post_cluster) != Status.OK or (former is not None and not former.is_deleted):
             return False
         cluster = self.owned_cluster(owner)
         self._adopt(owner, cluster)

@@ -93,10 +93,11 @@ class Pod:
 
     __slots__ = ("asked_ns", "bound_ns", "exists", "group", "is_leaving", "is_running", "is_seen")
 
+    bound_ns: int
+
     def __init__(self, group: Group, asked_ns: int) -> None:
         self.group = group
         self.asked_ns = asked_ns
-        self.bound_ns = 0
         self.exists = True
         self.is_seen = False
         self.is_leaving = False
@@ -129,6 +130,7 @@ class Pods:
         self.engine = engine
         self._line = line
         self._watch = watch
+        self._lag_ns = watch.lag_ns
         self._random = random
         self._faults = world.faults
         self._may_stay_pending = world.faults.pod_pending_ratio > 0
@@ -220,7 +222,7 @@ class Pods:
             return
         self.writes += 1
         bound_ns = self._line.finish_ns(self.engine.now_ns, self._work_ns)
-        self._watch.deliver_at(bound_ns, self._see_bound, pod)
+        self._watch.at(bound_ns + self._lag_ns, self._see_bound, pod)
 
     def _see_bound(self, pod: Pod) -> None:
         engine = self.engine
@@ -244,7 +246,7 @@ class Pods:
             self._starters -= 1
             self.writes += 1
             running_ns = self._line.finish_ns(self.engine.now_ns, self._work_ns)
-            self._watch.deliver_at(running_ns, self._see_running, pod)
+            self._watch.at(running_ns + self._lag_ns, self._see_running, pod)
 
     def _see_running(self, pod: Pod) -> None:
         self._starters += 1
@@ -281,7 +283,7 @@ class Pods:
         self._show(pod, "DELETED")
         self.writes += 1
         removed_ns = self._line.finish_ns(self.engine.now_ns, self._work_ns)
-        self._watch.deliver_at(removed_ns, self._see_removed, pod)
+        self._watch.at(removed_ns + self._lag_ns, self._see_removed, pod)
 
     def _see_removed(self, pod: Pod) -> None:
         if pod.is_seen:

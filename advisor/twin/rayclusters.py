@@ -10,7 +10,7 @@ from advisor.twin.client import Client, Refusal, Request, Status
 from advisor.twin.cluster import Cluster, ClusterStatus
 from advisor.twin.events import EventRecorder
 from advisor.twin.parameters import Faults
-from advisor.twin.pods import Group, Pods
+from advisor.twin.pods import Pods
 from advisor.twin.watch import Watch
 from advisor.twin.workers import FAILED, GONE, Reconcile, TwinController
 
@@ -135,24 +135,27 @@ class RayClusters:
 
     def _scale(self, cluster: Cluster) -> Generator[Request | int, int, bool]:
         """Make and delete Pods, group by group and one by one; returns whether one could not be."""
-        pods, engine = self.pods, self._engine
+        pods, engine, record = self.pods, self._engine, self._events.record
         for group in cluster.groups:
             # What has not been seen yet holds its group back, not the others (research: kuberay 4.5).
             if group.expected and not group.is_settled(engine.now_ns):
                 if engine.observer is not None:
                     engine.observer.held_back(engine.now_ns, cluster.key)
                 continue
+            reason = "head" if group.is_head else "worker"
             missing = group.seen_desired - len(group.seen)
             for _ in range(missing):
                 if (yield cluster.post_pod) != Status.OK:
                     return True
-                self._pod_created(cluster, group)
+                if not cluster.is_deleted:
+                    pods.create(group)
+                record(cluster.key, reason)
             if missing < 0:
                 for pod in group.seen[:-missing]:
                     if (yield self._delete_pod) != Status.OK:
                         return True
                     pods.delete(pod)
-                    self._events.record(cluster.key, "deleted")
+                    record(cluster.key, "deleted")
         return False
 
     def _status(self, cluster: Cluster, *, is_failed: bool) -> ClusterStatus:
@@ -178,11 +181,6 @@ class RayClusters:
         cluster.service_created = True
         self._watch.deliver(self._see_service, cluster)
         self._events.record(cluster.key, "service")
-
-    def _pod_created(self, cluster: Cluster, group: Group) -> None:
-        if not cluster.is_deleted:
-            self.pods.create(group)
-        self._events.record(cluster.key, "head" if group.is_head else "worker")
 
     def _conflicted(self, cluster: Cluster) -> None:
         self.conflicts += 1

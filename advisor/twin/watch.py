@@ -13,18 +13,24 @@ __all__ = ["Watch"]
 class Watch:
     """Brings changes to the operator after a lag; reading them takes CPU time, which a quota delays.
 
-    Under no quota that time is a part of the lag.
+    Attributes:
+        lag_ns: from a write to its sight.
+        at: calls back when an event has been read that comes at a time, as `Engine.at` does.
     """
 
-    __slots__ = ("_cpu", "_engine", "_event_cpu_ns", "_lag_ns", "_line", "_share")
+    __slots__ = ("_cpu", "_engine", "_event_cpu_ns", "_line", "_share", "at", "lag_ns")
+
+    at: Callable[[int, Callable[[Any], None], object], None]
 
     def __init__(self, engine: Engine, line: ServiceLine, cpu: CpuQuota, world: WorldParameters) -> None:
         self._engine = engine
         self._line = line
         self._cpu = cpu
-        self._event_cpu_ns = round(world.event_cpu_seconds * 1e9)
-        self._lag_ns = round(world.watch_lag_seconds * 1e9)
         self._share = world.watch_share
+        self._event_cpu_ns = round(world.event_cpu_seconds * 1e9)
+        self.lag_ns = round(world.watch_lag_seconds * 1e9)
+        # Where reading takes no time, it costs no call either.
+        self.at = self._come if self._event_cpu_ns else engine.at
 
     def deliver(self, callback: Callable[[Any], None], argument: object) -> None:
         """Call back when the operator sees what has just been written: behind a share of the server's backlog."""
@@ -32,20 +38,10 @@ class Watch:
         backlog_ns = self._line.free_ns - written_ns
         if backlog_ns > 0:
             written_ns += int(backlog_ns * self._share)
-        if self._event_cpu_ns:
-            self.deliver_at(written_ns, callback, argument)
-            return
-        self._engine.at(written_ns + self._lag_ns, callback, argument)
+        self.at(written_ns + self.lag_ns, callback, argument)
 
-    def deliver_at(self, written_ns: int, callback: Callable[[Any], None], argument: object) -> None:
-        """Call back when the operator sees what is written then."""
-        seen_ns = written_ns + self._lag_ns
-        if not self._event_cpu_ns:
-            self._engine.at(seen_ns, callback, argument)
-        elif self._cpu.limit_cores is None:
-            self._engine.at(self._cpu.finish_ns(seen_ns, self._event_cpu_ns), callback, argument)
-        else:
-            self._engine.at(seen_ns, self._read, (callback, argument))
+    def _come(self, time_ns: int, callback: Callable[[Any], None], argument: object) -> None:
+        self._engine.at(time_ns, self._read, (callback, argument))
 
     def _read(self, event: tuple[Callable[[Any], None], object]) -> None:
         engine = self._engine

@@ -1,0 +1,142 @@
+"""What is asked about when many settings are tried: a load, the settings in force, and a calibrated world."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from advisor.analysis.backtest import task_for
+from advisor.analysis.factsload import facts_point
+from advisor.analysis.loading import Loaded, Progress
+from advisor.analysis.points import LoadedPoint, point_of
+from advisor.model.facts import Facts
+from advisor.model.signal import Signal, Unit
+from advisor.model.whatif import MeasuredValue
+from advisor.sources.workloadfile import WorkloadFile
+from advisor.twin.calibrate import Calibration, Parameter, calibrate
+from advisor.twin.parameters import OperatorSettings, WorldParameters
+from advisor.twin.point import OperatingPoint
+from advisor.twin.workload import Workload
+
+__all__ = ["Situation", "of_facts", "of_recordings", "of_workload"]
+
+_MAIN = "raycluster"
+_NOTHING_CALIBRATED = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A load under settings in a world.
+
+    Attributes:
+        name: of the load.
+        workload: the load.
+        settings: in force.
+        calibration: of the world.
+        points: what the calibration rests on.
+        measured: under the settings in force.
+        notes: what a reader has to know about it.
+    """
+
+    name: str
+    workload: Workload
+    settings: OperatorSettings
+    calibration: Calibration
+    points: tuple[OperatingPoint, ...] = ()
+    measured: tuple[MeasuredValue, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def of_recordings(
+    inputs: Sequence[tuple[str, Loaded]], load: tuple[str, WorkloadFile] | None, progress: Progress
+) -> Situation:
+    """The load of the first of some inputs, or another one, in the world that all of them show.
+
+    Args:
+        inputs: each with its name; at least one.
+        load: a load to be tried instead of the first input's, with its name.
+        progress: is told each step.
+
+    Raises:
+        NothingToAnalyseError: an input has no load.
+    """
+    loaded = [point_of(name, one) for name, one in inputs]
+    points = tuple(one.point for one in loaded)
+    progress(f"calibrating on {', '.join(one.name for one in points)}")
+    calibration = calibrate(points, Random)
+    first = points[0]
+    if load is None:
+        workload = task_for(first, calibration, 0).workload
+        measured = _measured(loaded[0], inputs[0][1])
+        return Situation(first.name, workload, first.settings, calibration, points, measured, calibration.notes)
+    name, file = load
+    note = f"the load is that of {name}; settings in force and times of the world are those of the recordings"
+    return Situation(name, file.workload, first.settings, calibration, points, (), (*calibration.notes, note))
+
+
+def of_workload(name: str, file: WorkloadFile) -> Situation:
+    """A described load in a described world: its times are taken as they are stated."""
+    note = "the times of the world are stated in the workload file, not measured"
+    return Situation(name, file.workload, file.settings, _stated(name, file.world), notes=(note,))
+
+
+def of_facts(name: str, facts: Facts, loaded: Loaded, progress: Progress) -> Situation:
+    """A load that follows from rates and means that somebody knows.
+
+    Raises:
+        NothingToAnalyseError: the facts do not carry enough for that.
+    """
+    point = facts_point(name, facts, loaded)
+    progress(f"calibrating on {name}")
+    calibration = calibrate([point], Random)
+    note = "load and times follow from the facts file's rates and means: clusters of one size at an even pace"
+    measured = _of_point(point)
+    return Situation(name, point.workload, point.settings, calibration, (point,), measured, (*calibration.notes, note))
+
+
+def _stated(name: str, world: WorldParameters) -> Calibration:
+    """A world that is known without bounds; nothing lies beyond it."""
+    values = {
+        "request_seconds": world.request_seconds["POST"],
+        "server_work_seconds": world.server_work_seconds,
+        "reconcile_seconds": world.reconcile_seconds,
+        "pod_starters": float(world.pod_starters),
+        "watch_share": world.watch_share,
+    }
+    return Calibration(
+        world=world,
+        parameters=tuple(Parameter(key, value, value, value, f"stated ({name})") for key, value in values.items()),
+        points=(),
+        fewest_workers=1,
+        most_workers=_NOTHING_CALIBRATED,
+        look_on_seconds=0.0,
+        notes=(),
+    )
+
+
+def _measured(loaded: LoadedPoint, source: Loaded) -> tuple[MeasuredValue, ...]:
+    """Everything that the prediction has beside it, over the window of the point."""
+    signals = source.observed.signals(loaded.window)
+    main = signals.controller(_MAIN)
+    more: list[tuple[str, Unit, Signal | None]] = [
+        ("utilisation", Unit.RATIO, None if main is None else main.utilisation),
+        ("cpu_cores", Unit.CORES, signals.process.cpu_cores),
+        ("requests_per_second", Unit.PER_SECOND, signals.client.requests_per_second),
+    ]
+    found = [
+        MeasuredValue(quantity=name, unit=unit, value=signal.value)
+        for name, unit, signal in more
+        if signal is not None and signal.value is not None
+    ]
+    return (*_of_point(loaded.point), *found)
+
+
+def _of_point(point: OperatingPoint) -> tuple[MeasuredValue, ...]:
+    values = (
+        ("makespan_seconds", point.measured.makespan_seconds),
+        ("ready_seconds_mean", point.measured.ready_seconds_mean),
+        ("queue_wait_seconds_mean", point.measured.queue_wait_seconds_mean),
+        ("limiter_wait_seconds_mean", point.measured.limiter_wait_seconds_mean),
+    )
+    return tuple(
+        MeasuredValue(quantity=name, unit=Unit.SECONDS, value=value) for name, value in values if value is not None
+    )

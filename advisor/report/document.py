@@ -1,0 +1,105 @@
+"""An HTML page that stands alone: no script, nothing from elsewhere, with a policy that lets nothing else in."""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from typing import NamedTuple
+
+from advisor.report.markup import Child, Markup, blocks, element
+
+__all__ = ["Section", "page", "wide_table"]
+
+
+class Section(NamedTuple):
+    """One part of a page: its id, its title and what it holds."""
+
+    name: str
+    title: str
+    content: Markup
+
+
+def page(title: str, header: Markup, sections: Sequence[Section], *, skip: str, styles: Sequence[str]) -> str:
+    """The whole document, with a line end.
+
+    Args:
+        title: for the browser.
+        header: what stands above the sections.
+        sections: at least one, linked from above.
+        skip: text of the link that leads to the first section.
+        styles: names of the style sheets in this package, later ones over earlier ones.
+    """
+    links = [element("a", one.title, href=f"#{one.name}") for one in sections]
+    body = blocks(
+        [
+            element("a", skip, class_="skip", href=f"#{sections[0].name}"),
+            header,
+            element("nav", blocks(links), aria_label="Sections"),
+            element("main", blocks(map(_section, sections))),
+            element("footer", element("p", "Times are UTC. Made by kuberay-advisor, which changed nothing.")),
+        ]
+    )
+    return f"<!doctype html>\n{element('html', _head(title, styles), element('body', body), lang='en')}\n"
+
+
+def _head(title: str, styles: Sequence[str]) -> Markup:
+    folder = files("advisor.report")
+    style = "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in styles)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    # Whatever a name or an error text may hold: a browser runs and loads nothing here.
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return element(
+        "head",
+        blocks(
+            [
+                element("meta", charset="utf-8"),
+                element("meta", http_equiv="Content-Security-Policy", content=policy),
+                element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+                element("meta", name="color-scheme", content="light dark"),
+                element("meta", name="referrer", content="no-referrer"),
+                element("title", title),
+                element("style", Markup(style)),
+            ]
+        ),
+    )
+
+
+def _section(one: Section) -> Markup:
+    heading = element("h2", one.title, id=f"{one.name}-title")
+    return element("section", blocks([heading, one.content]), id=one.name, aria_labelledby=f"{one.name}-title")
+
+
+def wide_table(
+    label: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Child]],
+    *,
+    numbers: Iterable[int] = (),
+    styles: Sequence[str | None] = (),
+) -> Markup:
+    """A table whose first column heads its rows.
+
+    It scrolls by itself where it is too wide, also from the keyboard.
+
+    Args:
+        label: what it is, for those who cannot see it.
+        heads: of its columns.
+        rows: their cells.
+        numbers: columns that are set right.
+        styles: a class for each row; none where there are fewer.
+    """
+    right = dict.fromkeys(numbers, "number")
+    head = element(
+        "tr", *(element("th", head, scope="col", class_=right.get(index)) for index, head in enumerate(heads))
+    )
+    body = (
+        element(
+            "tr",
+            element("th", row[0], scope="row", class_=right.get(0)),
+            *(element("td", cell, class_=right.get(index)) for index, cell in enumerate(row[1:], start=1)),
+            class_=styles[place] if place < len(styles) else None,
+        )
+        for place, row in enumerate(rows)
+    )
+    table = element("table", blocks([element("thead", head), element("tbody", blocks(body))]))
+    return element("div", table, class_="wide", role="region", tabindex=0, aria_label=label)
