@@ -33,8 +33,8 @@ writes this page.
 
 The twin is calibrated on the recordings named in each head. Of the others it is told only the settings and the demand:
 which clusters of which size were created when. No constant is fitted on what is predicted. Wanted are at most
-{median:.0%} error in the median and {worst:.0%} at worst for figures above noise (0.2 s; 5 ms for limiter waits), and an
-interval that holds the truth in four cases of five.
+{median:.0%} error in the median and {worst:.0%} at worst for figures above noise (0.2 s; 5 ms for limiter waits), and
+an interval that holds the truth in four cases of five.
 
 {noise}
 """

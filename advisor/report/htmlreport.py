@@ -1,15 +1,13 @@
 """The report as one HTML file: no script, nothing from elsewhere, for screens of any size, paper and readers."""
 
-import base64
-import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
+from collections.abc import Iterable, Iterator
 
 from advisor.model.finding import Finding
 from advisor.model.report import Report
 from advisor.model.text import format_value
 from advisor.report.charts import draw_chart, draw_range, draw_shares, draw_swatch
-from advisor.report.markup import Child, Markup, blocks, element
+from advisor.report.document import Section, page, wide_table
+from advisor.report.markup import Markup, blocks, element
 from advisor.report.panels import charts_of
 from advisor.report.wording import (
     KEY_HEADS,
@@ -33,38 +31,12 @@ __all__ = ["render_html"]
 
 def render_html(report: Report) -> str:
     """The whole document, with a line end."""
-    sections = list(_sections(report))
-    links = [element("a", title, href=f"#{name}") for name, title, _ in sections]
-    body = blocks(
-        [
-            element("a", "Skip to the advice", class_="skip", href=f"#{sections[0][0]}"),
-            _header(report),
-            element("nav", blocks(links), aria_label="Sections"),
-            element("main", blocks(_section(*one) for one in sections)),
-            element("footer", element("p", "Times are UTC. Made by kuberay-advisor, which changed nothing.")),
-        ]
-    )
-    return f"<!doctype html>\n{element('html', _head(report), element('body', body), lang='en')}\n"
-
-
-def _head(report: Report) -> Markup:
-    style = files("advisor.report").joinpath("style.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    # Whatever a name or an error text may hold: a browser runs and loads nothing here.
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return element(
-        "head",
-        blocks(
-            [
-                element("meta", charset="utf-8"),
-                element("meta", http_equiv="Content-Security-Policy", content=policy),
-                element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-                element("meta", name="color-scheme", content="light dark"),
-                element("meta", name="referrer", content="no-referrer"),
-                element("title", f"{report.operator} operator: {report.verdict}"),
-                element("style", Markup(style)),
-            ]
-        ),
+    return page(
+        f"{report.operator} operator: {report.verdict}",
+        _header(report),
+        list(_sections(report)),
+        skip="Skip to the advice",
+        styles=("style.css",),
     )
 
 
@@ -83,55 +55,31 @@ def _header(report: Report) -> Markup:
     )
 
 
-def _sections(report: Report) -> Iterator[tuple[str, str, Markup]]:
+def _sections(report: Report) -> Iterator[Section]:
     """Id, title and content of each section that has something to say."""
-    yield "advice", "Advice", blocks(_advice(report))
+    yield Section("advice", "Advice", blocks(_advice(report)))
     if charts := blocks(_charts(report)):
-        yield "timeline", "Over time", element("div", charts, class_="charts")
-    yield "findings", "Findings", blocks(_finding(one) for one in report.findings)
+        yield Section("timeline", "Over time", element("div", charts, class_="charts"))
+    yield Section("findings", "Findings", blocks(_finding(one) for one in report.findings))
     if budget := blocks(_budget(report)):
-        yield "budget", "Where a busy worker's second goes", budget
+        yield Section("budget", "Where a busy worker's second goes", budget)
     if keys := [(element("code", name), *cells) for name, *cells in key_cells(report)]:
-        yield "keys", "Who takes the time", _table("Who takes the time", KEY_HEADS, keys, numbers=range(1, 6))
+        yield Section(
+            "keys", "Who takes the time", wide_table("Who takes the time", KEY_HEADS, keys, numbers=range(1, 6))
+        )
     if len(report.episodes) > 1:
-        yield "episodes", "Episodes", _episodes(report)
+        yield Section("episodes", "Episodes", _episodes(report))
     if notes := report.source.notes:
         items = (element("li", element("code", note.where), f": {note.message}") for note in notes)
-        yield "notes", "Skipped while reading", element("ul", blocks(items))
+        yield Section("notes", "Skipped while reading", element("ul", blocks(items)))
     if figures := blocks(_figures(report)):
-        yield "figures", "Figures", figures
-
-
-def _section(name: str, title: str, content: Markup) -> Markup:
-    heading = element("h2", title, id=f"{name}-title")
-    return element("section", blocks([heading, content]), id=name, aria_labelledby=f"{name}-title")
-
-
-def _table(label: str, heads: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Iterable[int] = ()) -> Markup:
-    """A table whose first column heads its rows; ``numbers`` are the columns that are set right.
-
-    It scrolls by itself where it is too wide, also from the keyboard.
-    """
-    right = dict.fromkeys(numbers, "number")
-    head = element(
-        "tr", *(element("th", head, scope="col", class_=right.get(index)) for index, head in enumerate(heads))
-    )
-    body = (
-        element(
-            "tr",
-            element("th", row[0], scope="row"),
-            *(element("td", cell, class_=right.get(index)) for index, cell in enumerate(row[1:], start=1)),
-        )
-        for row in rows
-    )
-    table = element("table", blocks([element("thead", head), element("tbody", blocks(body))]))
-    return element("div", table, class_="wide", role="region", tabindex=0, aria_label=label)
+        yield Section("figures", "Figures", figures)
 
 
 def _advice(report: Report) -> Iterator[Markup]:
     advice = report.advice
     if rows := knob_rows(advice):
-        yield _table(
+        yield wide_table(
             "Advice on each setting",
             ("setting", "now", "set", "do", "why"),
             (
@@ -154,7 +102,7 @@ def _advice(report: Report) -> Iterator[Markup]:
         yield element("h3", "Expected effect")
         yield element("p", f"{prediction_origin(report.predictions).capitalize()}.", class_="about")
         effects = (prediction_cells(one) for one in report.predictions)
-        yield _table(
+        yield wide_table(
             "Expected effect",
             ("quantity", "now", "then", "interval"),
             ((quantity, now, then, f"{low} to {high}") for quantity, now, then, low, high in effects),
@@ -214,7 +162,7 @@ def _budget(report: Report) -> Iterator[Markup]:
     parts = ", ".join(f"{one.name} {one.share:.0%}" for one in shares)
     yield draw_shares(shares, f"Of a busy worker's second: {parts}")
     rows = ((one.name, draw_range(one), f"{one.share:.0%}", one.bounds) for one in shares)
-    yield _table("Shares of a busy worker's second", ("part", "", "share", "bounds"), rows, numbers=(2, 3))
+    yield wide_table("Shares of a busy worker's second", ("part", "", "share", "bounds"), rows, numbers=(2, 3))
 
 
 def _episodes(report: Report) -> Markup:
@@ -223,7 +171,7 @@ def _episodes(report: Report) -> Markup:
     for one in report.episodes:
         kind, *rest = episode_cells(one, start)
         rows.append([element("strong", kind, " (verdict)") if one.is_verdict else kind, *rest])
-    return _table("Episodes", ("episode", "from", "to", "lost", "findings"), rows, numbers=(1, 2, 3))
+    return wide_table("Episodes", ("episode", "from", "to", "lost", "findings"), rows, numbers=(1, 2, 3))
 
 
 def _figures(report: Report) -> Iterator[Markup]:
@@ -232,7 +180,7 @@ def _figures(report: Report) -> Iterator[Markup]:
         for name, one in report.figures.items()
     ]
     if rows:
-        table = _table("All figures", ("figure", "value", "quality", "origin"), rows, numbers=(1,))
+        table = wide_table("All figures", ("figure", "value", "quality", "origin"), rows, numbers=(1,))
         yield element(
             "details",
             element("summary", f"All figures of the verdict's episode ({len(rows)})"),

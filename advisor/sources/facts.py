@@ -4,50 +4,18 @@ A file that carries an evaluation beside the facts can be given as it is: those 
 """
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import yaml
 
-from advisor.errors import InputFormatError, InputNotFoundError
+from advisor.errors import InputFormatError
 from advisor.model.facts import ControllerFacts, Facts
+from advisor.sources.strictyaml import load_document, refuse_unreal, with_place
 
 __all__ = ["read_facts"]
 
 _EVALUATION_KEYS = ("id", "title", "source", "stated", "expected")
 _LARGEST_BYTES = 256 * 1024
 """A facts file is written by a person; anything larger is something else."""
-_LARGEST_FIGURE, _SMALLEST_FIGURE = 1e15, 1e-9
-"""A petabyte, thirty million years; a nanosecond. Nothing outside is a fact, and products of such would overflow."""
-
-
-class _Loader(yaml.SafeLoader):
-    """The safe loader, but stricter.
-
-    A key given twice is an error and not silently the last one. Aliases are refused: nothing here is worth them, and a
-    few lines of them stand for more than any memory holds.
-    """
-
-    def compose_node(self, parent: yaml.Node | None, index: object) -> yaml.Node | None:
-        """A node that stands where it is used."""
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]
-            line = event.start_mark.line + 1
-            raise InputFormatError(f"refers with *{event.anchor} to another place, in line {line}")
-        node: yaml.Node | None = super().compose_node(parent, index)  # type: ignore[arg-type]
-        return node
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - as in the class it extends
-        """A mapping whose keys are words and all different."""
-        seen: set[str] = set()
-        for key, _ in node.value if node.id == "mapping" else ():
-            line = key.start_mark.line + 1
-            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
-                raise InputFormatError(f"a list, a mapping or a merge stands for a key, in line {line}")
-            if key.value in seen:
-                raise InputFormatError(f"the key {key.value!r} stands twice, again in line {line}")
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
 
 
 def read_facts(path: Path) -> Facts:
@@ -57,30 +25,7 @@ def read_facts(path: Path) -> Facts:
         InputNotFoundError: the file cannot be opened.
         InputFormatError: it is not YAML, has an unknown key or an impossible value; the error names the path in it.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_BYTES + 1)
-    except OSError as error:
-        raise InputNotFoundError(
-            f"cannot be read: {error.strerror}", where=str(path), hint="check the path and its permissions"
-        ) from error
-    if len(data) > _LARGEST_BYTES:
-        raise InputFormatError(
-            f"is longer than {_LARGEST_BYTES // 1024} KiB, which no facts file is",
-            where=str(path),
-            hint="was a recording meant?",
-        )
-    try:
-        document = yaml.load(data, Loader=_Loader)  # noqa: S506 - a subclass of the safe loader
-    except yaml.YAMLError as error:
-        raise InputFormatError(_first_line(error), where=str(path), hint="a facts file is YAML") from error
-    except InputFormatError as error:
-        raise InputFormatError(
-            error.message, where=str(path), hint="write each key once, and each value in full"
-        ) from error
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        # What the loader's own constructors raise for a value that is not what its tag says.
-        raise InputFormatError(f"cannot be read as YAML: {error}", where=str(path)) from error
+    document = load_document(path, kind="facts file", largest_bytes=_LARGEST_BYTES, instead="was a recording meant?")
     return _checked(document, path)
 
 
@@ -89,11 +34,11 @@ def _checked(document: object, path: Path) -> Facts:
         raise InputFormatError("holds no mapping", where=str(path), hint="see docs/facts-format.md")
     facts = {key: value for key, value in document.items() if key not in _EVALUATION_KEYS}
     try:
-        _refuse_unreal(facts, "$")
+        refuse_unreal(facts)
         _check_controllers(facts.get("controllers"))
         return msgspec.convert(facts, Facts)
     except msgspec.ValidationError as error:
-        message = _with_place(str(error), "$")
+        message = with_place(str(error), "$")
         hint = "docs/facts-format.md lists the keys, their units and ranges"
         raise InputFormatError(message, where=str(path), hint=hint) from error
 
@@ -104,35 +49,4 @@ def _check_controllers(controllers: object) -> None:
         try:
             msgspec.convert(one, ControllerFacts)
         except msgspec.ValidationError as error:
-            raise msgspec.ValidationError(_with_place(str(error), f"$.controllers.{name}")) from error
-
-
-def _with_place(message: str, place: str) -> str:
-    """The message with the whole path of what it is about."""
-    if "`$" not in message:
-        return f"{message} - at `{place}`"
-    return message.replace("`$", f"`{place}", 1)
-
-
-def _refuse_unreal(value: object, place: str) -> None:
-    """YAML has .nan, .inf, numbers of any size and half characters; no fact is any of these."""
-    if isinstance(value, int | float):
-        if value != value or abs(value) > _LARGEST_FIGURE or 0 < abs(value) < _SMALLEST_FIGURE:  # noqa: PLR0124 - nan
-            shown = f"{value:g}" if isinstance(value, float) else "an integer of that size"
-            raise msgspec.ValidationError(f"{shown} is no figure; leave out what is unknown - at `{place}`")
-    elif isinstance(value, str):
-        if not value.isprintable():
-            raise msgspec.ValidationError(f"the text {value!a:.40} cannot be shown - at `{place}`")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            _refuse_unreal(key, f"{place}.{key!a}")
-            _refuse_unreal(item, f"{place}.{key}")
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            _refuse_unreal(item, f"{place}[{index}]")
-
-
-def _first_line(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-    return f"is not YAML: {problem}" + (f", line {mark.line + 1}" if mark is not None else "")
+            raise msgspec.ValidationError(with_place(str(error), f"$.controllers.{name}")) from error
