@@ -25,6 +25,9 @@ _WORK_SHARE = (0.01, 0.3)
 # differed by 4 % in makespan and by 13 % in queue wait (docs/fidelity.md).
 _RUN_TO_RUN = 1.08
 _UNKNOWN_LAG_SECONDS = 0.002
+_LONGEST_LAG_SECONDS = 0.05
+# Between two passes of a cluster lies at least the way through queue and cache.
+_LEAST_RECONCILE_SECONDS = 0.001
 _DEFAULT_WRITE_SECONDS = 0.02
 # Shape of a time of which no single ones are known: most of it fixed, the rest exponential.
 _FIXED_SHARE = 0.7
@@ -32,7 +35,7 @@ _SHAPE_QUANTILES = 16
 # Up to this share of a request's time in the limiter, the pace of Pods tells the time of requests.
 _UNLIMITED_SHARE = 0.1
 _MANY_STARTERS = 1000
-_MOST_STARTERS = 64
+_STARTERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 64, _MANY_STARTERS)
 _STEPS = 7
 _ROUNDS = 2
 # A point with fewer workers than this times another's shows no more contention than it.
@@ -128,14 +131,15 @@ class _Fit:
     def run(self) -> None:
         """Move parameter after parameter until the twin repeats their figures; the later ones move the earlier ones."""
         for _ in range(_ROUNDS):
+            # Before the time of a reconcile, which would take conflicts' work for its own.
+            self._fit_watch_lag()
             self._fit_low_point()
             if self.sees_contention:
-                self._fit_starters()
-                self._fit_server_work(self.high)
-                self._fit_starters()
+                self._fit_contention()
                 self._fit_watch_share()
             elif self._line_is_too_long():
                 self._fit_server_work(self.low)
+        self._fit_watch_lag()
         self._fit_low_point()
 
     def _simulate(self, point: OperatingPoint, world: WorldParameters) -> RunResult:
@@ -196,7 +200,9 @@ class _Fit:
             self.world = replace(self.world, reconcile_seconds=measured.cpu_seconds / sum(main.reconciles.values()))
             return
         change = (measured.busy_worker_seconds - _busy_seconds(result)) / sum(main.reconciles.values())
-        self.world = replace(self.world, reconcile_seconds=max(0.0, self.world.reconcile_seconds + change))
+        self.world = replace(
+            self.world, reconcile_seconds=max(_LEAST_RECONCILE_SECONDS, self.world.reconcile_seconds + change)
+        )
 
     def _fit_delay_by_busy_time(self) -> None:
         """Where no series tells the time of a request, what busy workers did not wait for in the limiter is theirs."""
@@ -238,18 +244,46 @@ class _Fit:
         low, high = (share * self.write_seconds for share in (_WORK_SHARE[0], 0.9))
         self.world = with_work(_solve(figure, wanted, low, high))
 
-    def _fit_starters(self) -> None:
-        """How many Pods can start at a time, by how long they took at the point with most workers."""
+    def _fit_contention(self) -> None:
+        """Work of a request and Pods that start at a time, by the point with most workers: each moves both figures.
+
+        Pods wait longer the fewer can start at a time, so their number is found by halving; for each number the work is
+        fitted anew.
+        """
         wanted = self.high.measured.pod_running_seconds
-        if wanted is None:
+        best, best_error = None, math.inf
+        fewest, most = 0, len(_STARTERS) - 1
+        while fewest <= most:
+            middle = (fewest + most) // 2
+            self.world = replace(self.world, pod_starters=_STARTERS[middle])
+            self._fit_server_work(self.high)
+            got = self._simulate(self.high, self.world).pod_running_seconds_mean
+            if wanted is None or got is None:
+                return
+            if abs(got - wanted) < best_error:
+                best, best_error = self.world, abs(got - wanted)
+            if got > wanted:
+                fewest = middle + 1
+            else:
+                most = middle - 1
+        self.world = best or self.world
+
+    def _fit_watch_lag(self) -> None:
+        """How late changes are seen, by the conflicts of an operator that is not held up by the server.
+
+        Only a reconcile that follows its own status write at once shows it; without a conflict nothing is known.
+        """
+        measured = self.low.measured
+        if not measured.conflicts or measured.conflicts < 1.0:
             return
 
-        def error(starters: int) -> float:
-            world = replace(self.world, pod_starters=starters)
-            return abs((_running_seconds(self._simulate(self.high, world)) or 0.0) - wanted)
+        def conflicts(lag: float) -> float:
+            return float(self._simulate(self.low, replace(self.world, watch_lag_seconds=lag)).conflicts)
 
-        candidates = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, _MOST_STARTERS, _MANY_STARTERS]
-        self.world = replace(self.world, pod_starters=min(candidates, key=error))
+        most = measured.pod_bound_seconds or _LONGEST_LAG_SECONDS
+        lag = _solve(conflicts, measured.conflicts, 0.0, most)
+        start = self._pod_start(self.world.pod_work_seconds, lag)
+        self.world = replace(self.world, watch_lag_seconds=lag, pod_start_seconds=start)
 
     def _fit_watch_share(self) -> None:
         """How far the operator's cache lags behind a busy server, by the conflicts of the operator with itself."""
@@ -266,8 +300,8 @@ class _Fit:
         """The result with bounds."""
         world, low, high = self.world, self.low, self.high
         seen = self.sees_contention
-        contention = f"request times at {high.settings.concurrency} workers ({high.name})"
-        floor = f"request times at {low.settings.concurrency} workers ({low.name})"
+        contention = f"request times at {_workers(high)} ({high.name})"
+        floor = f"request times at {_workers(low)} ({low.name})"
         work = world.server_work_seconds
         bounds = (work / _RUN_TO_RUN**2, work * _RUN_TO_RUN**2)
         if not seen:
@@ -322,9 +356,14 @@ def _shape(quantiles: tuple[float, ...]) -> tuple[float, ...]:
 
 def _no_contention(point: OperatingPoint) -> str:
     return (
-        f"all points have {point.settings.concurrency} workers, which shows nothing of how the API server slows down "
+        f"all points have {_workers(point)}, which shows nothing of how the API server slows down "
         "under more: predictions beyond four times as many are wide"
     )
+
+
+def _workers(point: OperatingPoint) -> str:
+    workers = point.settings.concurrency
+    return f"{workers} worker{'' if workers == 1 else 's'}"
 
 
 def _speed(point: OperatingPoint) -> float:
@@ -334,10 +373,6 @@ def _speed(point: OperatingPoint) -> float:
 def _busy_seconds(result: RunResult) -> float:
     main = result.controller("raycluster")
     return 0.0 if main is None else main.utilisation * result.settings.concurrency * result.run_seconds
-
-
-def _running_seconds(result: RunResult) -> float | None:
-    return result.pod_running_seconds_mean
 
 
 def _solve(figure: Callable[[float], float], wanted: float, low: float, high: float) -> float:

@@ -130,7 +130,6 @@ class Pods:
         self.engine = engine
         self._line = line
         self._watch = watch
-        self._lag_ns = watch.lag_ns
         self._random = random
         self._faults = world.faults
         self._may_stay_pending = world.faults.pod_pending_ratio > 0
@@ -222,7 +221,7 @@ class Pods:
             return
         self.writes += 1
         bound_ns = self._line.finish_ns(self.engine.now_ns, self._work_ns)
-        self._watch.at(bound_ns + self._lag_ns, self._see_bound, pod)
+        self._watch.at(bound_ns + self._watch.lag_ns(), self._see_bound, pod)
 
     def _see_bound(self, pod: Pod) -> None:
         engine = self.engine
@@ -246,7 +245,7 @@ class Pods:
             self._starters -= 1
             self.writes += 1
             running_ns = self._line.finish_ns(self.engine.now_ns, self._work_ns)
-            self._watch.at(running_ns + self._lag_ns, self._see_running, pod)
+            self._watch.at(running_ns + self._watch.lag_ns(), self._see_running, pod)
 
     def _see_running(self, pod: Pod) -> None:
         self._starters += 1
@@ -283,7 +282,7 @@ class Pods:
         self._show(pod, "DELETED")
         self.writes += 1
         removed_ns = self._line.finish_ns(self.engine.now_ns, self._work_ns)
-        self._watch.at(removed_ns + self._lag_ns, self._see_removed, pod)
+        self._watch.at(removed_ns + self._watch.lag_ns(), self._see_removed, pod)
 
     def _see_removed(self, pod: Pod) -> None:
         if pod.is_seen:

@@ -19,8 +19,9 @@ class Progress:
         self.ready_seconds: list[float] = []
         self.scaled_seconds: list[float] = []
         self._arriving = {(one.kind, one.key) for one in workload.arrivals}
-        self._first_seconds = min((one.at_seconds for one in workload.arrivals), default=0.0)
-        self._last_ready_ns: int | None = None
+        asked = [one.at_seconds for one in workload.arrivals] + [one.at_seconds for one in workload.scalings]
+        self._first_seconds = min(asked, default=0.0)
+        self._last_done_ns: int | None = None
         self._is_one_missing = False
         # When the last scaling of each cluster is asked for.
         self._scaling_ns: dict[str, int] = {}
@@ -34,10 +35,10 @@ class Progress:
 
     @property
     def makespan_seconds(self) -> float | None:
-        """From the first arrival to the last one ready; None if one is not, or there was none."""
-        if self._last_ready_ns is None or self._arriving or self._is_one_missing:
+        """From the first arrival or scaling until all are done; None if one is not, or there was none."""
+        if self._last_done_ns is None or not self.is_complete or self._is_one_missing:
             return None
-        return self._last_ready_ns / 1e9 - self._first_seconds
+        return self._last_done_ns / 1e9 - self._first_seconds
 
     def give_up(self, kind: str, key: str) -> None:
         """Somebody has deleted an object: it is not waited for any more."""
@@ -52,9 +53,10 @@ class Progress:
         if cluster.origin in self._arriving:
             self._arriving.remove(cluster.origin)
             self.ready_seconds.append((now_ns - cluster.since_ns) / 1e9)
-            self._last_ready_ns = now_ns
+            self._last_done_ns = now_ns
         if cluster.asked_ns is not None and cluster.status.desired == cluster.workers:
             self.scaled_seconds.append((now_ns - cluster.asked_ns) / 1e9)
+            self._last_done_ns = now_ns
             if cluster.asked_ns >= self._scaling_ns.get(cluster.key, cluster.asked_ns + 1):
                 del self._scaling_ns[cluster.key]
             cluster.asked_ns = None

@@ -74,7 +74,7 @@ class RunResult:
     Attributes:
         settings: what it ran with.
         run_seconds: length of the run.
-        makespan_seconds: from the first arrival to the last arrival ready; None if one is not, or there was none.
+        makespan_seconds: from the first arrival or scaling until all are done; None if one is not, or there was none.
         ready_seconds: from arrival to ready, for each arrival that got there, in order of getting there.
         controllers: by name.
         requests: of the operator's client, by verb and kind.

@@ -81,7 +81,7 @@ class Simulation:
         self.line = ServiceLine()
         self.cpu = CpuQuota(settings.cpu_limit_cores)
         self.client = client = Client(engine, self.line, self.cpu, world, random)
-        watch = Watch(engine, self.line, self.cpu, world)
+        watch = Watch(engine, self.line, self.cpu, world, random)
         events = EventRecorder(engine, client, as_series=settings.events_as_series)
         pods = Pods(engine, self.line, watch, world, random)
         dashboard = Dashboard(engine, world, random)

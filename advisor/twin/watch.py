@@ -1,34 +1,45 @@
 """The way of a change from the API server to the operator's cache."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+from advisor.twin.client import Random
 from advisor.twin.engine import Engine
 from advisor.twin.parameters import WorldParameters
 from advisor.twin.world import CpuQuota, ServiceLine
 
 __all__ = ["Watch"]
 
+_QUANTILES = 32
+_EXPONENTIAL = tuple(-math.log(1.0 - (index + 0.5) / _QUANTILES) for index in range(_QUANTILES))
+_LAG_SPREAD = tuple(one * _QUANTILES / sum(_EXPONENTIAL) for one in _EXPONENTIAL)
+
 
 class Watch:
     """Brings changes to the operator after a lag; reading them takes CPU time, which a quota delays.
 
+    Most changes are seen at once and a few late, so the lag is exponential: a reconcile that follows its own status
+    write at once finds it in the cache most times, and sometimes not.
+
     Attributes:
-        lag_ns: from a write to its sight.
         at: calls back when an event has been read that comes at a time, as `Engine.at` does.
     """
 
-    __slots__ = ("_cpu", "_engine", "_event_cpu_ns", "_line", "_share", "at", "lag_ns")
+    __slots__ = ("_cpu", "_engine", "_event_cpu_ns", "_lags_ns", "_line", "_random", "_share", "at")
 
     at: Callable[[int, Callable[[Any], None], object], None]
 
-    def __init__(self, engine: Engine, line: ServiceLine, cpu: CpuQuota, world: WorldParameters) -> None:
+    def __init__(
+        self, engine: Engine, line: ServiceLine, cpu: CpuQuota, world: WorldParameters, random: Random
+    ) -> None:
         self._engine = engine
         self._line = line
         self._cpu = cpu
         self._share = world.watch_share
         self._event_cpu_ns = round(world.event_cpu_seconds * 1e9)
-        self.lag_ns = round(world.watch_lag_seconds * 1e9)
+        self._random = random
+        self._lags_ns = tuple(round(world.watch_lag_seconds * factor * 1e9) for factor in _LAG_SPREAD)
         # Where reading takes no time, it costs no call either.
         self.at = self._come if self._event_cpu_ns else engine.at
 
@@ -38,7 +49,12 @@ class Watch:
         backlog_ns = self._line.free_ns - written_ns
         if backlog_ns > 0:
             written_ns += int(backlog_ns * self._share)
-        self.at(written_ns + self.lag_ns, callback, argument)
+        self.at(written_ns + self.lag_ns(), callback, argument)
+
+    def lag_ns(self) -> int:
+        """From a write to its sight, this time."""
+        lags_ns = self._lags_ns
+        return lags_ns[int(self._random.random() * len(lags_ns))]
 
     def _come(self, time_ns: int, callback: Callable[[Any], None], argument: object) -> None:
         self._engine.at(time_ns, self._read, (callback, argument))
