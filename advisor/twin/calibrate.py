@@ -32,6 +32,7 @@ _DEFAULT_WRITE_SECONDS = 0.02
 # Shape of a time of which no single ones are known: most of it fixed, the rest exponential.
 _FIXED_SHARE = 0.7
 _SHAPE_QUANTILES = 16
+_LAG_QUANTILES = 32
 # Up to this share of a request's time in the limiter, the pace of Pods tells the time of requests.
 _UNLIMITED_SHARE = 0.1
 _MANY_STARTERS = 1000
@@ -159,6 +160,9 @@ class _Fit:
             pod_start_spread=_shape(low.running_quantiles),
             pod_starters=_MANY_STARTERS,
             watch_lag_seconds=lag,
+            # Most changes are seen at once and a few late: a reconcile that follows its own status write finds it in
+            # the cache most times, and sometimes not.
+            watch_lag_spread=_exponential(_LAG_QUANTILES),
             watch_share=0.3,
             reconcile_seconds=0.002,
             faults=Faults(throttled_ratio=throttled),
@@ -345,11 +349,16 @@ class _Fit:
         )
 
 
+def _exponential(count: int) -> tuple[float, ...]:
+    """Quantiles of an exponential time with mean 1."""
+    quantiles = [-math.log(1.0 - (index + 0.5) / count) for index in range(count)]
+    return tuple(one * count / sum(quantiles) for one in quantiles)
+
+
 def _shape(quantiles: tuple[float, ...]) -> tuple[float, ...]:
     """Quantiles as factors with mean 1; a plausible shape where there are none."""
     if not quantiles or sum(quantiles) <= 0.0:
-        shares = ((index + 0.5) / _SHAPE_QUANTILES for index in range(_SHAPE_QUANTILES))
-        quantiles = tuple(_FIXED_SHARE - (1.0 - _FIXED_SHARE) * math.log(1.0 - share) for share in shares)
+        quantiles = tuple(_FIXED_SHARE + (1.0 - _FIXED_SHARE) * one for one in _exponential(_SHAPE_QUANTILES))
     mean = sum(quantiles) / len(quantiles)
     return tuple(one / mean for one in quantiles)
 

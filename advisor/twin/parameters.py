@@ -87,6 +87,7 @@ class WorldParameters:
         pod_starters: how many Pods can be on the way from bound to running at a time, over all nodes.
         pod_stop_seconds: from the request to delete a Pod to its end, what is not spent in the line.
         watch_lag_seconds: from a write to its sight in the operator's cache, what is not spent in the line.
+        watch_lag_spread: quantiles of that time as factors with mean 1.
         watch_share: how much of the line's backlog a watch event waits for as well, from 0 to 1.
         reconcile_seconds: CPU time of a reconcile without its requests.
         request_cpu_seconds: CPU time of each request of the operator.
@@ -105,6 +106,7 @@ class WorldParameters:
     pod_starters: int = 1000
     pod_stop_seconds: float = 0.0
     watch_lag_seconds: float = 0.002
+    watch_lag_spread: tuple[float, ...] = (1.0,)
     watch_share: float = 1.0
     reconcile_seconds: float = 0.002
     request_cpu_seconds: float = 0.0

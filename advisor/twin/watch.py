@@ -1,6 +1,5 @@
 """The way of a change from the API server to the operator's cache."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,16 +10,9 @@ from advisor.twin.world import CpuQuota, ServiceLine
 
 __all__ = ["Watch"]
 
-_QUANTILES = 32
-_EXPONENTIAL = tuple(-math.log(1.0 - (index + 0.5) / _QUANTILES) for index in range(_QUANTILES))
-_LAG_SPREAD = tuple(one * _QUANTILES / sum(_EXPONENTIAL) for one in _EXPONENTIAL)
-
 
 class Watch:
     """Brings changes to the operator after a lag; reading them takes CPU time, which a quota delays.
-
-    Most changes are seen at once and a few late, so the lag is exponential: a reconcile that follows its own status
-    write at once finds it in the cache most times, and sometimes not.
 
     Attributes:
         at: calls back when an event has been read that comes at a time, as `Engine.at` does.
@@ -39,7 +31,7 @@ class Watch:
         self._share = world.watch_share
         self._event_cpu_ns = round(world.event_cpu_seconds * 1e9)
         self._random = random
-        self._lags_ns = tuple(round(world.watch_lag_seconds * factor * 1e9) for factor in _LAG_SPREAD)
+        self._lags_ns = tuple(round(world.watch_lag_seconds * factor * 1e9) for factor in world.watch_lag_spread)
         # Where reading takes no time, it costs no call either.
         self.at = self._come if self._event_cpu_ns else engine.at
 
@@ -54,7 +46,8 @@ class Watch:
     def lag_ns(self) -> int:
         """From a write to its sight, this time."""
         lags_ns = self._lags_ns
-        return lags_ns[int(self._random.random() * len(lags_ns))]
+        # No number is drawn where chance has no choice, so that runs without chance need no random numbers.
+        return lags_ns[int(self._random.random() * len(lags_ns))] if len(lags_ns) > 1 else lags_ns[0]
 
     def _come(self, time_ns: int, callback: Callable[[Any], None], argument: object) -> None:
         self._engine.at(time_ns, self._read, (callback, argument))
