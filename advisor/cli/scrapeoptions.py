@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from advisor.analysis.loading import Progress
-from advisor.sources.logtime import seconds_of
+from advisor.cli.durations import Duration
 
 if TYPE_CHECKING:
     from advisor.cli.scraperequest import ScrapeRequest
 
 __all__ = ["Announcer", "scrape_options"]
 
-_SHORTEST_INTERVAL = 0.1
 _BESIDE = {
     "seconds": "--for",
     "interval": "--interval",
@@ -39,30 +38,13 @@ class Announcer:
         click.echo(text, err=True)
 
 
-class _Duration(click.ParamType[float]):
-    """Seconds of a text such as 90s, 5m or 1h30m."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
-        """Seconds; at least a tenth."""
-        seconds = seconds_of(value)
-        if seconds is None:
-            self.fail(f"{value!r} is no duration such as 90s, 5m or 1h30m", param, ctx)
-        if seconds < _SHORTEST_INTERVAL:
-            self.fail(f"{value!r} is shorter than {_SHORTEST_INTERVAL:g} s", param, ctx)
-        return seconds
-
-
 _FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 _OPTIONS = (
     click.option(
         "--scrape", "urls", multiple=True, metavar="URL", help="The operator's /metrics; one option for each replica."
     ),
-    click.option("--for", "seconds", type=_Duration(), metavar="DURATION", help="How long to scrape.  [default: 5m]"),
-    click.option(
-        "--interval", type=_Duration(), metavar="DURATION", help="From one scrape to the next.  [default: 2s]"
-    ),
+    click.option("--for", "seconds", type=Duration(), metavar="DURATION", help="How long to scrape.  [default: 5m]"),
+    click.option("--interval", type=Duration(), metavar="DURATION", help="From one scrape to the next.  [default: 2s]"),
     click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header for each scrape."),
     click.option("--bearer-token-file", type=_FILE, metavar="FILE", help="Holds the token to scrape with."),
     click.option("--ca-file", type=_FILE, metavar="FILE", help="Certificates of the authorities to trust, as PEM."),

@@ -1,18 +1,16 @@
 """The command ``simulate``: an operator that nobody had to install, as a recording or live over HTTP."""
 
 import shlex
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from advisor.cli.durations import Duration
 from advisor.cli.progress import late_progress
 from advisor.errors import OutputError
 
@@ -22,27 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["simulate"]
 
 _DEFAULT_ADDRESS = "127.0.0.1:8080"
-_SHORTEST_SECONDS = 0.1
 _LARGEST_PORT = 65_535
 _TICK_SECONDS = 0.02
 _BEHIND_SECONDS = 5.0
-
-
-class _Duration(click.ParamType[float]):
-    """Seconds of a text such as 90s, 5m or 1h30m."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
-        """Seconds; at least a tenth."""
-        from advisor.sources.logtime import seconds_of
-
-        seconds = seconds_of(value)
-        if seconds is None or seconds < _SHORTEST_SECONDS:
-            self.fail(
-                f"{value!r} is no duration such as 90s, 5m or 1h30m, of {_SHORTEST_SECONDS:g} s or more", param, ctx
-            )
-        return seconds
 
 
 class _Start(click.ParamType[float]):
@@ -81,7 +61,7 @@ class _Address(click.ParamType[tuple[str, int]]):
 @click.argument("workload", type=click.Path(path_type=Path), metavar="WORKLOAD")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write a recording: a new or empty folder.")
 @click.option(
-    "--interval", type=_Duration(), metavar="DURATION", help="From one scrape of it to the next.  [default: 2s]"
+    "--interval", type=Duration(), metavar="DURATION", help="From one scrape of it to the next.  [default: 2s]"
 )
 @click.option("--all-series", is_flag=True, help="Keep every series in it, not only those that an analysis reads.")
 @click.option(
@@ -99,7 +79,7 @@ class _Address(click.ParamType[tuple[str, int]]):
     help="Seconds of the run for each real one; rates a second grow with it.  [default: 1]",
 )
 @click.option(
-    "--for", "seconds", type=_Duration(), metavar="DURATION", help="How long to serve; till Ctrl-C if not given."
+    "--for", "seconds", type=Duration(), metavar="DURATION", help="How long to serve; till Ctrl-C if not given."
 )
 @click.option(
     "--start",
@@ -155,10 +135,11 @@ def _record(file: "WorkloadFile", out: Path, interval: float, start: float | Non
 def _serve(file: "WorkloadFile", address: tuple[str, int], *, pace: float, seconds: float | None, start: float) -> None:
     from advisor.analysis.simulated import operator_of
     from advisor.analysis.simulatedlive import LiveOperator
+    from advisor.sources.interruption import first_signal
     from advisor.sources.operatorserver import OperatorServer
 
     stop = threading.Event()
-    with _signals_to(stop.set):
+    with first_signal(stop.set):
         live = LiveOperator(operator_of(file, start), pace)
         try:
             server = OperatorServer(*address, live)
@@ -192,27 +173,3 @@ def _keep_up(
             click.echo("the workload has come to its end; the operator idles from now on", err=True)
         if end is not None and time.monotonic() >= end:
             return
-
-
-@contextmanager
-def _signals_to(act: Callable[[], None]) -> Iterator[None]:
-    """While inside, Ctrl-C and a request to end call ``act``, once; the next does what it did before."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        restore()
-        act()
-
-    for number in before:
-        signal.signal(number, handle)
-    try:
-        yield
-    finally:
-        restore()

@@ -5,20 +5,18 @@ the wall clock changes no order. All endpoints share the ticks' times, as if one
 """
 
 import math
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
-from types import FrameType
 from typing import Protocol
 
 from advisor.errors import InputNotFoundError
 from advisor.model.raw import ReadNote, Selection
 from advisor.sources.endpoint import OPENMETRICS, Access, Endpoint, ScrapeFailedError, fetch
 from advisor.sources.exposition import Exposition, ExpositionParser, UnusableExpositionError
+from advisor.sources.interruption import first_signal
 
 __all__ = ["Clock", "Outcome", "Plan", "Reporter", "Scraping", "Silent", "distinct"]
 
@@ -32,7 +30,6 @@ _UPDATE_SECONDS = 0.5
 _GRACE_SECONDS = 0.5
 _HOPELESS_SCRAPES = 5
 _START_SERIES = "process_start_time_seconds"
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +217,7 @@ class Scraping:
         seconds, interval = self._plan.seconds, self._plan.interval
         self._reporter.say(f"scraping {urls} every {interval:g} s for {seconds:g} s; Ctrl-C ends it early")
         self._begin, self._begin_wall = self._clock.monotonic(), self._clock.wall()
-        with _signals_to(self._interrupt):
+        with first_signal(self._interrupt):
             for tally in self._tallies:  # only now: once anything is asked for, a signal ends it early
                 threading.Thread(target=self._follow, args=(tally,), daemon=True).start()
             early = self._collect(take)
@@ -337,27 +334,3 @@ def distinct(endpoints: Sequence[Endpoint]) -> tuple[Endpoint, ...]:
     if len({one.instance for one in named}) < len(named):
         raise ValueError("the same endpoint is given twice")
     return named
-
-
-@contextmanager
-def _signals_to(act: Callable[[], None]) -> Iterator[None]:
-    """While inside, the first signal of a user calls ``act``; the next does what it did before."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        restore()
-        act()
-
-    for number in _SIGNALS:
-        signal.signal(number, handle)
-    try:
-        yield
-    finally:
-        restore()

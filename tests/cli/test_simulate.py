@@ -102,7 +102,7 @@ class TestWrongUse:
             (("--serve", "nowhere"), "'nowhere' is no address such as 127.0.0.1:8080"),
             (("--serve", "127.0.0.1:99999"), "is no address such as"),
             (("--serve", ":0", "--pace", "0"), "0.0 is not in the range"),
-            (("--serve", ":0", "--for", "0.01s"), "'0.01s' is no duration"),
+            (("--serve", ":0", "--for", "0.01s"), "'0.01s' is shorter than 0.1 s"),
             (("--out", "a", "--start", "yesterday"), "'yesterday' is neither now nor a time"),
             (("--out", "a", "--start", "1960-01-01"), "'1960-01-01' is neither now nor a time"),
         ],
