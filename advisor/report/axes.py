@@ -18,6 +18,8 @@ _NUMBER_STEPS = (1.0, 2.0, 5.0, 10.0)
 _MOST_VALUE_STEPS = 4
 _MOST_TIME_STEPS = 5
 """More lines than these behind a curve are noise."""
+_ROUNDING = 1e-6
+"""Seconds that rounding may be off in a Unix time."""
 _TINY = 1e-9
 """Less than this is nothing: a nanosecond, or what rounding leaves over."""
 
@@ -74,5 +76,6 @@ def time_ticks(start: float, end: float) -> list[tuple[float, str]]:
     least = (end - start) / _MOST_TIME_STEPS
     step = next((one for one in _TIME_STEPS if one >= least), _days(least))
     form = "%H:%M:%S" if step < _MINUTE else "%H:%M" if step < _DAY else "%d %b"
-    first = math.ceil(start / step - _TINY)
-    return [(index * step, utc(index * step, form)) for index in range(first, math.floor(end / step + _TINY) + 1)]
+    # A microsecond, whatever the step: of a step of months even a tiny part would be seen as past the end.
+    first, last = math.ceil((start - _ROUNDING) / step), math.floor((end + _ROUNDING) / step)
+    return [(index * step, utc(index * step, form)) for index in range(first, last + 1)]

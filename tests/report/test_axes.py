@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from advisor.report.axes import Scale, time_ticks, value_ticks
@@ -59,6 +59,7 @@ def test_the_axis_holds_every_value(highest: float, unit: str) -> None:
 
 
 @given(st.floats(1.0, 1e8), st.floats(0.0, 2e9))
+@example(77_760_001.0, 0.015625)
 def test_ticks_lie_inside_and_apart(seconds: float, start: float) -> None:
     """Ticks of time lie between the ends, at equal distance."""
     ticks = [time for time, _ in time_ticks(start, start + seconds)]
