@@ -1,11 +1,8 @@
 """What was observed to a report, the same for every way in."""
 
-import random
-
 from advisor.analysis.figures import figures_of
 from advisor.analysis.loading import Loaded, Progress, Source, ignore_progress, load_source
 from advisor.analysis.options import Options
-from advisor.analysis.points import point_in
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.engine import Diagnosis, diagnose, verdict_index
 from advisor.model.advice import Advice, Prediction
@@ -78,11 +75,15 @@ def _foreseen(
     loaded: Loaded, basis: Diagnosis, advice: Advice, options: Options
 ) -> tuple[Advice, tuple[Prediction, ...]]:
     """Predictions by the twin where the load can be run again, in closed form elsewhere."""
-    point = point_in(loaded.operator, loaded, basis.case.episode.window) if advice.changes_settings else None
-    if point is not None:
-        from advisor.recommend.foresight import foresee  # noqa: PLC0415 - what was told needs no twin
+    if loaded.observed.scrapes is not None and advice.changes_settings:
+        # What was told has no load to run again, and answers sooner without all this.
+        from random import Random  # noqa: PLC0415
 
-        seen = foresee(point, advice, options.policy, random.Random)
+        from advisor.analysis.points import point_in  # noqa: PLC0415
+        from advisor.recommend.foresight import foresee  # noqa: PLC0415
+
+        point = point_in(loaded.operator, loaded, basis.case.episode.window)
+        seen = None if point is None else foresee(point, advice, options.policy, Random)
         if seen is not None:
             return with_patches(seen.advice, basis, loaded.args), seen.predictions
     return advice, predict(basis, advice)

@@ -27,6 +27,7 @@ def controller_result(name: str, processes: Sequence[TwinController], now_ns: in
         queue_wait_seconds_by_priority=_waits_by_priority(processes),
         queue_wait_buckets=tuple(waits.cumulative()),
         reconcile_seconds_mean=durations.mean_seconds(),
+        reconcile_seconds_buckets=tuple(durations.cumulative()),
         utilisation=(durations.sum_ns + in_work_ns) / worker_ns if worker_ns else 0.0,
         budget_seconds={
             "api_server": sum(one.api_ns for one in processes) / 1e9,

@@ -28,6 +28,7 @@ class ControllerResult:
         queue_wait_seconds_by_priority: the same for each priority.
         queue_wait_buckets: cumulative counts by upper bound in seconds.
         reconcile_seconds_mean: duration; None without reconciles.
+        reconcile_seconds_buckets: cumulative counts by upper bound in seconds.
         utilisation: busy worker time over workers times the run.
         budget_seconds: worker seconds by what they were spent on: api_server, client_limiter, cpu, external.
         adds: keys that became ready.
@@ -40,6 +41,7 @@ class ControllerResult:
     queue_wait_seconds_by_priority: dict[str, float]
     queue_wait_buckets: tuple[tuple[float, int], ...]
     reconcile_seconds_mean: float | None
+    reconcile_seconds_buckets: tuple[tuple[float, int], ...]
     utilisation: float
     budget_seconds: dict[str, float]
     adds: int
