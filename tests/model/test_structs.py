@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import advisor.model
 from advisor.model.advice import Advice, Direction, KnobAdvice, Patch, Prediction
+from advisor.model.backtest import BacktestRow
 from advisor.model.comparison import (
     Comparison,
     LoadMeasure,
@@ -41,6 +42,7 @@ from advisor.model.settings import Setting, Settings, SettingSource
 from advisor.model.signal import Quality, Signal, Unit, Window, measured, missing
 from advisor.model.signals import Episode, EpisodeKind, KeyLoad, NamespaceLoad, OperatorSignals
 from advisor.model.timeline import Timeline, TimelineSeries
+from tests.report import whatifmade
 from tests.signals.builders import controller, every, histogram, observations, record, requests
 
 NUMBERS: Final = st.floats(allow_nan=False, allow_infinity=False)
@@ -223,6 +225,10 @@ EXAMPLES: Final[tuple[msgspec.Struct, ...]] = (
     FACTS,
     TIMELINE,
     COMPARISON,
+    BacktestRow(
+        recording="r", quantity="makespan_seconds", predicted=1.0, low=0.5, high=2.0, measured=1.5, relative_error=None
+    ),
+    whatifmade.example(),
 )
 
 
