@@ -4,6 +4,7 @@ A state machine over any work queue: the driver takes each hand-off to `begin`, 
 brings the outcome to `finish` (research: controller-runtime 3.2, 3.3).
 """
 
+from bisect import bisect_left
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ class ControllerMetrics:
         active_workers: workers in a reconcile now.
         active_by_priority: the same by priority, which controller-runtime lacks; a priority stays at zero, as long
             as there are no more than `MAX_PRIORITIES`.
-        reconciles: ended reconciles by result.
+        succeeded, requeued, requeued_after: ended reconciles by result; the rest are `errors`.
         errors: failed reconciles; those terminal and panicked are among them.
         terminal_errors: failed and not retried.
         panics: broke down.
@@ -48,7 +49,9 @@ class ControllerMetrics:
         "max_concurrent_reconciles",
         "panics",
         "reconcile_time",
-        "reconciles",
+        "requeued",
+        "requeued_after",
+        "succeeded",
         "terminal_errors",
         "timeouts",
     )
@@ -57,13 +60,26 @@ class ControllerMetrics:
         self.max_concurrent_reconciles = max_concurrent_reconciles
         self.active_workers = 0
         self.active_by_priority: dict[int, int] = {}
-        self.reconciles = dict.fromkeys(Result, 0)
+        # Counted apart: the hash of an enum's member, which a dictionary needs, is written in Python.
+        self.succeeded = 0
+        self.requeued = 0
+        self.requeued_after = 0
         self.errors = 0
         self.terminal_errors = 0
         self.panics = 0
         self.timeouts = 0
         self.reconcile_time = DurationHistogram(RECONCILE_BOUNDS_NS)
         self.handoff_lag = DurationHistogram()
+
+    @property
+    def reconciles(self) -> dict[Result, int]:
+        """Ended reconciles by result."""
+        return {
+            Result.SUCCESS: self.succeeded,
+            Result.ERROR: self.errors,
+            Result.REQUEUE: self.requeued,
+            Result.REQUEUE_AFTER: self.requeued_after,
+        }
 
 
 class Work(NamedTuple):
@@ -125,9 +141,14 @@ class ControllerLoop:
         metrics = self.metrics
         metrics.active_workers += 1
         metrics.active_by_priority[priority] = metrics.active_by_priority.get(priority, 0) + 1
-        metrics.handoff_lag.observe(0 if handed_out_ns is None else now_ns - handed_out_ns)
-        work = Work(worker, key, priority, now_ns)  # type: ignore[arg-type] # this loop's waiters are numbers
-        self.in_work[work.worker] = work
+        if handed_out_ns is None:
+            # No time is within the first bound.
+            metrics.handoff_lag.buckets[0] += 1
+        else:
+            metrics.handoff_lag.observe(now_ns - handed_out_ns)
+        # A third of the cost of Work(...), whose constructor is written in Python. This loop's waiters are numbers.
+        work = tuple.__new__(Work, (worker, key, priority, now_ns))
+        self.in_work[worker] = work  # type: ignore[index] # likewise
         return work
 
     def finish(self, now_ns: int, work: Work, outcome: Outcome) -> None:
@@ -135,11 +156,15 @@ class ControllerLoop:
 
         The requeue comes before the key is given back, so a key is never lost between the two.
         """
+        # Unpacked: a field of a named tuple costs more than any other attribute. The same below.
+        worker, _, _, began_ns = work
         self._requeue(now_ns, work, outcome)
-        self.metrics.reconcile_time.observe(now_ns - work.began_ns)
+        duration, time_ns = self.metrics.reconcile_time, now_ns - began_ns
+        duration.buckets[bisect_left(duration.bounds_ns, time_ns)] += 1
+        duration.sum_ns += time_ns
         self._leave(now_ns, work)
         # Also after the end of the queue: a classic one still hands out what it holds, and then sends workers home.
-        self.queue.get(now_ns, work.worker)
+        self.queue.get(now_ns, worker)
 
     def abandon(self, now_ns: int, work: Work) -> None:
         """End a reconcile whose breakdown is not recovered: counted as a panic alone, and its worker is gone.
@@ -159,30 +184,37 @@ class ControllerLoop:
     def _leave(self, now_ns: int, work: Work) -> None:
         metrics = self.metrics
         metrics.active_workers -= 1
+        worker, key, priority, _ = work
         active = metrics.active_by_priority
-        active[work.priority] -= 1
-        if not active[work.priority] and len(active) > MAX_PRIORITIES:
-            del active[work.priority]
-        del self.in_work[work.worker]
-        self.queue.done(now_ns, work.key)
+        active[priority] = left = active[priority] - 1
+        if not left and len(active) > MAX_PRIORITIES:
+            del active[priority]
+        del self.in_work[worker]
+        self.queue.done(now_ns, key)
 
     def _requeue(self, now_ns: int, work: Work, outcome: Outcome) -> None:
         """Apply the outcome table of research: controller-runtime 3.3; the first row that matches decides."""
         metrics, queue = self.metrics, self.queue
-        result = outcome.result
-        metrics.reconciles[result] += 1
-        metrics.timeouts += outcome.timed_out
-        priority = work.priority if outcome.priority is None else outcome.priority
-        if result is Result.SUCCESS:
-            queue.forget(work.key)
-        elif result is Result.REQUEUE_AFTER:
-            queue.forget(work.key)
-            queue.add(now_ns, _options(outcome.requeue_after_ns, priority), work.key)
-        elif result is Result.REQUEUE:
-            queue.add(now_ns, _options(0, priority), work.key)
-        else:
+        _, key, priority, _ = work
+        if outcome.timed_out:
+            metrics.timeouts += 1
+        if outcome.priority is not None:
+            priority = outcome.priority
+        # In the order of `Outcome.result`.
+        failure = outcome.failure
+        if failure is not None:
             metrics.errors += 1
-            metrics.panics += outcome.failure is Failure.PANIC
-            metrics.terminal_errors += outcome.failure is Failure.TERMINAL
-            if outcome.failure is not Failure.TERMINAL:
-                queue.add(now_ns, _options(0, priority), work.key)
+            metrics.panics += failure is Failure.PANIC
+            metrics.terminal_errors += failure is Failure.TERMINAL
+            if failure is not Failure.TERMINAL:
+                queue.add(now_ns, _options(0, priority), key)
+        elif outcome.requeue_after_ns > 0:
+            metrics.requeued_after += 1
+            queue.forget(key)
+            queue.add(now_ns, _options(outcome.requeue_after_ns, priority), key)
+        elif outcome.requeue:
+            metrics.requeued += 1
+            queue.add(now_ns, _options(0, priority), key)
+        else:
+            metrics.succeeded += 1
+            queue.forget(key)

@@ -23,6 +23,10 @@ from advisor.queueing.types import AddOptions, Handoff, RetryLimiter
 
 __all__ = ["PriorityQueue"]
 
+_new = tuple.__new__
+# Global names are quicker than attributes of an enum.
+_DELAYED_ADD, _BACKOFF, _REQUEUE = DelayReason.DELAYED_ADD, DelayReason.BACKOFF, DelayReason.REQUEUE
+
 
 class PriorityQueue:
     """A work queue by priority, then by order of arrival; a key is with at most one worker at a time.
@@ -94,6 +98,19 @@ class PriorityQueue:
         if self._waiters and self._ready.live:
             self._dispatch(now_ns)
 
+    def merges(self, now_ns: int, key: str) -> bool:
+        """Whether an add of a key without options is but one more of a key that is ready; if so it is done.
+
+        For those that add the same keys over and over: whatever else such an add may be is left to `add`.
+        """
+        record = self._pending.get(key)
+        if record is None or record.place == PLACE_WAITING or record.priority < 0:
+            return False
+        if self._shut_down or self._buffer or self._waiting.first_ns <= now_ns:
+            return False
+        self.metrics.deduplicated_adds += 1
+        return True
+
     def get(self, now_ns: int, waiter: Hashable) -> None:
         """Line up for the next key; after shutdown the answer has no key."""
         if self._shut_down:
@@ -136,6 +153,10 @@ class PriorityQueue:
     def next_deadline_ns(self) -> int | None:
         """When the first waiting key is due; None when none waits or the queue has ended."""
         return None if self._shut_down else self._waiting.next_due_ns()
+
+    def may_be_due_before(self, time_ns: int) -> bool:
+        """False if no waiting key is due before a time: the quick answer, which may be wrong the other way."""
+        return self._waiting.first_ns < time_ns
 
     def shut_down(self, now_ns: int) -> None:  # noqa: ARG002 - nothing is drained, so no time is needed
         """End the queue: waiters are answered without a key, nothing is drained, gauges keep their last value."""
@@ -242,10 +263,10 @@ class PriorityQueue:
             self.started_ns[key] = now_ns
             self.metrics.handed_out(priority, now_ns - record.ready_since_ns)
             # A third of the cost of Handoff(...), whose constructor is written in Python.
-            self.handoffs.append(tuple.__new__(Handoff, (waiters.popleft(), key, priority)))
+            self.handoffs.append(_new(Handoff, (waiters.popleft(), key, priority)))
 
     def _reason(self, key: str, *, is_rate_limited: bool) -> DelayReason:
         if is_rate_limited:
-            return DelayReason.BACKOFF
+            return _BACKOFF
         # Only the controller loop adds a key while it is in work (research: controller-runtime 3.2).
-        return DelayReason.REQUEUE if key in self.started_ns else DelayReason.DELAYED_ADD
+        return _REQUEUE if key in self.started_ns else _DELAYED_ADD

@@ -90,7 +90,8 @@ class ReadyOrder:
     """Records by priority, highest first, then by sequence.
 
     A record stands at most once at each priority: only a raise moves it, and a priority never falls while it lives. So
-    an entry is valid exactly if the record is ready and still has the lane's priority.
+    an entry is valid exactly if the record is ready and still has the lane's priority. The last lane stays when nothing
+    is ready any more, as most often the next record has its priority; otherwise none is empty.
     """
 
     __slots__ = ("_lanes", "_negated_priorities", "live")
@@ -105,8 +106,7 @@ class ReadyOrder:
         record.place = PLACE_READY
         lane = self._lanes.get(record.priority)
         if lane is None:
-            lane = self._lanes[record.priority] = _Lane()
-            insort(self._negated_priorities, -record.priority)
+            lane = self._new_lane(record.priority)
         if record.sequence > lane.last_sequence:
             lane.last_sequence = record.sequence
             lane.line.append(record)
@@ -134,11 +134,13 @@ class ReadyOrder:
         priority = -self._negated_priorities[0]
         lane = self._lanes[priority]
         line, early = lane.line, lane.early
-        while line and not _is_in_lane(line[0], priority):
-            line.popleft()
-        while early and not _is_in_lane(early[0][1], priority):
-            heappop(early)
-        record = heappop(early)[1] if early and (not line or early[0][0] < line[0].sequence) else line.popleft()
+        if early:
+            record = _pop_either(lane, priority)
+        else:
+            # As `_is_in_lane` for each, without the cost of a call.
+            record = line.popleft()
+            while record.priority != priority or record.place != PLACE_READY:
+                record = line.popleft()
         lane.live -= 1
         self.live -= 1
         if not lane.live:
@@ -147,9 +149,34 @@ class ReadyOrder:
             _tidy(lane, priority)
         return record
 
+    def _new_lane(self, priority: int) -> _Lane:
+        if not self.live and self._lanes:
+            self._lanes.clear()
+            self._negated_priorities.clear()
+        lane = self._lanes[priority] = _Lane()
+        insort(self._negated_priorities, -priority)
+        return lane
+
     def _drop(self, priority: int) -> None:
-        del self._lanes[priority]
-        self._negated_priorities.remove(-priority)
+        """Take away a lane that has become empty, or make it as new if it is the last."""
+        if self.live:
+            del self._lanes[priority]
+            self._negated_priorities.remove(-priority)
+        else:
+            lane = self._lanes[priority]
+            lane.line.clear()
+            lane.early.clear()
+            lane.last_sequence = -1
+
+
+def _pop_either(lane: _Lane, priority: int) -> Record:
+    """The first of both parts of a lane."""
+    line, early = lane.line, lane.early
+    while line and not _is_in_lane(line[0], priority):
+        line.popleft()
+    while early and not _is_in_lane(early[0][1], priority):
+        heappop(early)
+    return heappop(early)[1] if early and (not line or early[0][0] < line[0].sequence) else line.popleft()
 
 
 def _tidy(lane: _Lane, priority: int) -> None:
@@ -197,16 +224,19 @@ class WaitingOrder:
     def next_due_ns(self) -> int | None:
         """Due time of the first record; None when none waits."""
         heap = self._heap
-        while heap and not _is_current(heap[0]):
+        while heap:
+            first = heap[0]
+            if _is_current(first):
+                self.first_ns = first[0]
+                return first[0]
             heappop(heap)
-        if not heap:
-            self.first_ns = NEVER_NS
-            return None
-        self.first_ns = heap[0][0]
-        return self.first_ns
+        self.first_ns = NEVER_NS
+        return None
 
     def pop_due(self, now_ns: int) -> Record | None:
         """Take out the first record if it is due by now."""
+        if self.first_ns > now_ns:
+            return None
         due_ns = self.next_due_ns()
         if due_ns is None or due_ns > now_ns:
             return None
@@ -223,10 +253,10 @@ class WaitingOrder:
 
 
 def _is_current(entry: tuple[int, int, int, Record]) -> bool:
-    record = entry[3]
+    due_ns, negated_priority, sequence, record = entry
     return (
         record.place == PLACE_WAITING
-        and entry[0] == record.ready_at_ns
-        and entry[1] == -record.priority
-        and entry[2] == record.sequence
+        and due_ns == record.ready_at_ns
+        and sequence == record.sequence
+        and negated_priority == -record.priority
     )

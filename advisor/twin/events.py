@@ -11,6 +11,9 @@ from advisor.twin.engine import Engine
 
 __all__ = ["EventRecorder"]
 
+# Of one series.
+_WRITES = 2
+
 
 class _Write:
     __slots__ = ("attempt", "cpu_ns", "limited_ns", "recorder", "request", "sent_ns")
@@ -24,19 +27,24 @@ class _Write:
         self.cpu_ns = 0
 
     def answered(self, status: int) -> None:  # noqa: ARG002 - nobody waits for it
-        """Let the next one go."""
-        self.recorder.written()
+        """Let the next one go, where they go one after another."""
+        if self.recorder.is_line:
+            self.recorder.written()
 
 
 class EventRecorder:
-    """Turns what a reconcile reports into writes."""
+    """Turns what a reconcile reports into writes.
 
-    __slots__ = ("_as_series", "_client", "_engine", "_is_writing", "_line", "_patch", "_post", "_seen")
+    Attributes:
+        is_line: whether these go one after another.
+    """
+
+    __slots__ = ("_client", "_engine", "_is_writing", "_line", "_patch", "_post", "_seen", "is_line")
 
     def __init__(self, engine: Engine, client: Client, *, as_series: bool) -> None:
         self._engine = engine
         self._client = client
-        self._as_series = as_series
+        self.is_line = not as_series
         self._post = client.request("POST", "Event", client="events")
         self._patch = client.request("PATCH", "Event", client="events")
         self._seen: dict[tuple[str, str], int] = {}
@@ -45,22 +53,22 @@ class EventRecorder:
 
     def record(self, key: str, reason: str) -> None:
         """Report something about an object."""
-        if not self._as_series:
+        if self.is_line:
             self._line.append(_Write(self, self._post))
             self._next()
             return
         event = (key, reason)
         seen = self._seen
-        count = seen.get(event, 0) + 1
-        seen[event] = count
-        if count <= 2:  # noqa: PLR2004 - the first is posted, the second turns it into a series
-            self._send(_Write(self, self._post if count == 1 else self._patch))
+        count = seen.get(event, 0)
+        # The first is posted, the second turns it into a series, which goes on by itself.
+        if count < _WRITES:
+            seen[event] = count + 1
+            self._send(_Write(self, self._patch if count else self._post))
 
     def written(self) -> None:
-        """A write has been answered."""
-        if not self._as_series:
-            self._is_writing = False
-            self._next()
+        """A write has been answered: the next one may go."""
+        self._is_writing = False
+        self._next()
 
     def start(self) -> None:
         """Begin as a new process: series and what had not been sent are lost."""

@@ -110,6 +110,7 @@ class Pods:
     Attributes:
         engine: virtual time.
         wake: called with the key of the cluster at each event of a Pod of it.
+        merges: called before with time and key; `wake` is not called where it says that there is no need to.
         writes: of others for Pods: bind, status, removal.
         started: Pods that came to run.
         starting_ns: their time from bound to running.
@@ -124,29 +125,36 @@ class Pods:
         random: Random,
     ) -> None:
         self.wake: Callable[[str], None] = lambda _: None
+        self.merges: Callable[[int, str], bool] = lambda _now_ns, _key: False
         self.writes = 0
         self.started = 0
         self.starting_ns = 0
         self.engine = engine
         self._line = line
         self._watch = watch
-        self._random = random
+        self._draw = random.random
         self._faults = world.faults
         self._may_stay_pending = world.faults.pod_pending_ratio > 0
         self._work_ns = round(world.pod_work_seconds * 1e9)
         self._starts_ns = tuple(round(world.pod_start_seconds * one * 1e9) for one in world.pod_start_spread)
+        self._choices = float(len(self._starts_ns))
         self._stop_ns = round(world.pod_stop_seconds * 1e9)
         self._starters = world.pod_starters
         self._to_start: deque[Pod] = deque()
+        # Bound once: each use would bind them anew.
+        self._on_seen = self._see
+        self._on_bound = self._see_bound
+        self._on_running = self._see_running
 
     def create(self, group: Group) -> None:
         """The operator has created a Pod; it holds its group back until it is seen."""
-        pod = Pod(group, self.engine.now_ns)
+        engine = self.engine
+        pod = Pod(group, engine.now_ns)
         group.pods.append(pod)
         group.expected.append(pod)
-        if self.engine.observer is not None:
+        if engine.observer is not None:
             self._show(pod, "ADDED")
-        self._watch.deliver(self._see, pod)
+        self._watch.deliver(self._on_seen, pod)
 
     def add_running(self, group: Group) -> None:
         """A Pod that has been there and seen for long."""
@@ -204,33 +212,38 @@ class Pods:
         faults, now = self._faults, self.engine.now_ns / 1e9
         if not ratio or now < faults.from_seconds or (faults.to_seconds is not None and now >= faults.to_seconds):
             return False
-        return self._random.random() < ratio
+        return self._draw() < ratio
 
     # The way up: created, seen, bound, running. Each step is an event that wakes the cluster's key.
 
     def _see(self, pod: Pod) -> None:
-        group = pod.group
         if not pod.exists:
             return
         if not pod.is_seen:
             pod.is_seen = True
+            group = pod.group
             group.seen.append(pod)
-            group.owner.seen_pods += 1
-            self.wake(group.owner.key)
+            owner = group.owner
+            owner.seen_pods += 1
+            merges = self.merges
+            if not merges(self.engine.now_ns, owner.key):
+                self.wake(owner.key)
         if self._may_stay_pending and self._is_now(self._faults.pod_pending_ratio):
             return
         self.writes += 1
-        bound_ns = self._line.finish_ns(self.engine.now_ns, self._work_ns)
-        self._watch.at(bound_ns + self._watch.lag_ns(), self._see_bound, pod)
+        self._watch.write(self._work_ns, self._on_bound, pod)
 
     def _see_bound(self, pod: Pod) -> None:
         engine = self.engine
         pod.bound_ns = engine.now_ns
         if engine.observer is not None:
             self._show(pod, "MODIFIED")
-        self.wake(pod.group.owner.key)
-        starts_ns = self._starts_ns
-        start_ns = starts_ns[int(self._random.random() * len(starts_ns))]
+        key = pod.group.owner.key
+        merges = self.merges
+        if not merges(engine.now_ns, key):
+            self.wake(key)
+        draw = self._draw
+        start_ns = self._starts_ns[int(draw() * self._choices)]
         if start_ns:
             engine.at(engine.now_ns + start_ns, self._start, pod)
         else:
@@ -244,21 +257,32 @@ class Pods:
         else:
             self._starters -= 1
             self.writes += 1
-            running_ns = self._line.finish_ns(self.engine.now_ns, self._work_ns)
-            self._watch.at(running_ns + self._watch.lag_ns(), self._see_running, pod)
+            self._watch.write(self._work_ns, self._on_running, pod)
 
     def _see_running(self, pod: Pod) -> None:
         self._starters += 1
+        if self._to_start:
+            self._start_next()
+        if pod.is_seen:
+            # As `_run`, without the cost of a call.
+            pod.is_running = True
+            group = pod.group
+            owner = group.owner
+            owner.seen_running += 1
+            if group.is_head:
+                owner.seen_head_running = True
+            engine = self.engine
+            self.started += 1
+            self.starting_ns += engine.now_ns - pod.bound_ns
+            if engine.observer is not None:
+                self._show(pod, "MODIFIED")
+            merges = self.merges
+            if not merges(engine.now_ns, owner.key):
+                self.wake(owner.key)
+
+    def _start_next(self) -> None:
         while self._to_start and self._starters:
             self._start(self._to_start.popleft())
-        group = pod.group
-        if pod.is_seen:
-            self._run(pod)
-            self.started += 1
-            self.starting_ns += self.engine.now_ns - pod.bound_ns
-            if self.engine.observer is not None:
-                self._show(pod, "MODIFIED")
-            self.wake(group.owner.key)
 
     def _enter(self, pod: Pod) -> None:
         pod.is_seen = True
@@ -281,8 +305,7 @@ class Pods:
         pod.group.pods.remove(pod)
         self._show(pod, "DELETED")
         self.writes += 1
-        removed_ns = self._line.finish_ns(self.engine.now_ns, self._work_ns)
-        self._watch.at(removed_ns + self._watch.lag_ns(), self._see_removed, pod)
+        self._watch.write(self._work_ns, self._see_removed, pod)
 
     def _see_removed(self, pod: Pod) -> None:
         if pod.is_seen:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from advisor.queueing.classicqueue import ClassicQueue
 from advisor.queueing.controller import ControllerLoop, Work
@@ -45,30 +46,41 @@ class Workshop:
     reconcile_ns: int
 
 
+def _never(_now_ns: int, _key: str) -> bool:
+    return False
+
+
 class _Run:
     """One reconcile in progress, as the client knows it."""
 
-    __slots__ = ("attempt", "controller", "cpu_ns", "generator", "limited_ns", "request", "sent_ns", "work")
+    __slots__ = ("attempt", "controller", "cpu_ns", "go_on", "limited_ns", "request", "sent_ns", "work")
 
+    # Set when the program starts, and with each request that it sends.
+    go_on: Callable[[Any], Request | int]
     request: Request
+    sent_ns: int
 
     def __init__(self, controller: "TwinController", work: Work) -> None:
         self.controller = controller
         self.work = work
-        self.generator: Reconcile
         self.attempt = 0
-        self.sent_ns = 0
         self.limited_ns = 0
-        self.cpu_ns = 0
+        # Under a quota the client sets it anew for each request.
+        self.cpu_ns = controller.client.cpu_ns
 
     def answered(self, status: int) -> None:
         """Account for the request and go on with the program."""
         controller = self.controller
-        limited_ns, cpu_ns = self.limited_ns, self.cpu_ns
-        controller.limiter_ns += limited_ns
-        controller.cpu_ns += cpu_ns
         engine = controller.engine
-        controller.api_ns += engine.now_ns - self.sent_ns - limited_ns - cpu_ns
+        api_ns = engine.now_ns - self.sent_ns
+        if self.limited_ns:
+            controller.limiter_ns += self.limited_ns
+            api_ns -= self.limited_ns
+            self.limited_ns = 0
+        if self.cpu_ns:
+            controller.cpu_ns += self.cpu_ns
+            api_ns -= self.cpu_ns
+        controller.api_ns += api_ns
         if engine.observer is not None:
             request = (self.request.verb, self.request.kind)
             engine.observer.answered(engine.now_ns, controller.name, self.work, request, status)
@@ -89,12 +101,15 @@ class TwinController:
         external_ns: worker time in calls to something else than the API server.
         cpu_ns: worker time on the CPU or waiting for it.
         lost_ns: worker time of reconciles that the end of the process cut off.
+        merges: whether a wake, at a time and of a key, is but one more of a key that is ready already, as most are; if
+            so it is done.
     """
 
     __slots__ = (
         "_armed_ns",
         "_cpu",
-        "_has_priorities",
+        "_on_begun",
+        "_prioritised",
         "_program",
         "_reconcile_ns",
         "api_ns",
@@ -105,14 +120,16 @@ class TwinController:
         "limiter_ns",
         "loop",
         "lost_ns",
+        "merges",
         "name",
         "queue",
     )
 
     def __init__(self, name: str, shop: Workshop, program: Program) -> None:
         self.name = name
-        self._has_priorities = shop.settings.queue is QueueKind.PRIORITY
-        self.queue: PriorityQueue | ClassicQueue = PriorityQueue() if self._has_priorities else ClassicQueue()
+        self._prioritised = PriorityQueue() if shop.settings.queue is QueueKind.PRIORITY else None
+        self.queue: PriorityQueue | ClassicQueue = ClassicQueue() if self._prioritised is None else self._prioritised
+        self.merges: Callable[[int, str], bool] = _never if self._prioritised is None else self._prioritised.merges
         self.loop = ControllerLoop(name, self.queue, shop.settings.concurrency)
         self.engine = shop.engine
         self.client = shop.client
@@ -125,6 +142,8 @@ class TwinController:
         self._cpu = shop.cpu
         self._reconcile_ns = shop.reconcile_ns
         self._armed_ns: int | None = None
+        # Bound once: each use would bind it anew.
+        self._on_begun = self._start
 
     def start(self) -> None:
         """Let the workers line up."""
@@ -149,7 +168,7 @@ class TwinController:
 
     def add_listed(self, keys: Iterable[str]) -> None:
         """A new process reads its first list: everything comes at low priority (research: controller-runtime 3.5)."""
-        options = _LOW if self._has_priorities else IMMEDIATE
+        options = IMMEDIATE if self._prioritised is None else _LOW
         self.queue.add(self.engine.now_ns, options, *keys)
         self._settle()
 
@@ -162,7 +181,9 @@ class TwinController:
         """Go on with a program after an answer; None starts it."""
         engine = self.engine
         try:
-            wanted = run.generator.send(status)  # type: ignore[arg-type] # None starts a generator
+            # Not called as an attribute: that looks for a method first.
+            go_on = run.go_on
+            wanted = go_on(status)
         except StopIteration as stop:
             if engine.observer is not None:
                 engine.observer.ended(engine.now_ns, self.name, run.work, stop.value)
@@ -175,17 +196,16 @@ class TwinController:
             return
         run.request = wanted
         run.sent_ns = engine.now_ns
-        run.limited_ns = 0
         if engine.observer is not None:
             engine.observer.sent(engine.now_ns, self.name, run.work, (wanted.verb, wanted.kind))
-        client = self.client
-        run.cpu_ns = client.cpu_ns
-        client.send(run)
+        self.client.send(run)
 
     def _start(self, run: _Run) -> None:
-        work = run.work
-        self.cpu_ns += self.engine.now_ns - work.began_ns
-        run.generator = self._program(work.key)
+        # Unpacked: a field of a named tuple costs more than any other attribute.
+        _, key, _, began_ns = run.work
+        self.cpu_ns += self.engine.now_ns - began_ns
+        program = self._program
+        run.go_on = program(key).send
         self.step(run, None)
 
     def _after_external(self, run: _Run) -> None:
@@ -200,9 +220,12 @@ class TwinController:
             if work is not None:
                 if engine.observer is not None:
                     engine.observer.began(engine.now_ns, self.name, work)
-                engine.at(self._cpu.finish_ns(engine.now_ns, self._reconcile_ns), self._start, _Run(self, work))
+                engine.at(self._cpu.finish_ns(engine.now_ns, self._reconcile_ns), self._on_begun, _Run(self, work))
+        armed_ns, prioritised = self._armed_ns, self._prioritised
+        if armed_ns is not None and prioritised is not None and not prioritised.may_be_due_before(armed_ns):
+            return
         due_ns = queue.next_deadline_ns()
-        if due_ns is not None and (self._armed_ns is None or due_ns < self._armed_ns):
+        if due_ns is not None and (armed_ns is None or due_ns < armed_ns):
             self._armed_ns = due_ns
             engine.at(due_ns, self._tick)
 
