@@ -11,6 +11,7 @@ import msgspec
 
 from advisor.analysis.loading import Progress, ignore_progress
 from advisor.errors import OutputError
+from advisor.knowledge.programs import FIXED_WORKERS, program_of
 from advisor.model.raw import Selection
 from advisor.signals.names import SELECTION
 from advisor.sources.exposition import Exposition, Sample
@@ -62,7 +63,8 @@ def operator_of(file: WorkloadFile, start: float) -> Operator:
     operator = Operator(
         Simulation(file.workload, file.settings, file.world, source), Watcher(start_ms=round(start * 1000))
     )
-    operator.watcher.leads(0, dict.fromkeys(CONTROLLERS, file.settings.concurrency))
+    workers = dict.fromkeys((*CONTROLLERS, *sorted(file.settings.gates)), file.settings.concurrency)
+    operator.watcher.leads(0, workers | {name: FIXED_WORKERS[name] for name in workers.keys() & FIXED_WORKERS.keys()})
     return operator
 
 
@@ -80,7 +82,14 @@ def arguments_of(settings: OperatorSettings) -> list[str]:
         f"--burst={settings.burst}",
         "--enable-metrics=true",
         "--enable-leader-election=true",
+        *_feature_gates(settings),
     ]
+
+
+def _feature_gates(settings: OperatorSettings) -> list[str]:
+    programs = (program_of(name) for name in sorted(settings.gates))
+    gates = ",".join(f"{one.feature_gate}=true" for one in programs if one is not None)
+    return [f"--feature-gates={gates}"] if gates else []
 
 
 def record_simulation(

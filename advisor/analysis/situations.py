@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from random import Random
 
 from advisor.analysis.backtest import task_for
-from advisor.analysis.factsload import facts_point
 from advisor.analysis.loading import Loaded, Progress
 from advisor.analysis.points import LoadedPoint, point_of
-from advisor.model.facts import Facts
+from advisor.analysis.ratesload import rates_point_of
 from advisor.model.signal import Signal, Unit
 from advisor.model.whatif import MeasuredValue
 from advisor.sources.workloadfile import WorkloadFile
@@ -17,7 +16,7 @@ from advisor.twin.parameters import OperatorSettings, WorldParameters
 from advisor.twin.point import OperatingPoint
 from advisor.twin.workload import Workload
 
-__all__ = ["Situation", "of_facts", "of_recordings", "of_workload"]
+__all__ = ["Situation", "of_inputs", "of_workload"]
 
 _MAIN = "raycluster"
 _NOTHING_CALIBRATED = 10**9
@@ -46,10 +45,12 @@ class Situation:
     notes: tuple[str, ...] = ()
 
 
-def of_recordings(
+def of_inputs(
     inputs: Sequence[tuple[str, Loaded]], load: tuple[str, WorkloadFile] | None, progress: Progress
 ) -> Situation:
     """The load of the first of some inputs, or another one, in the world that all of them show.
+
+    Where single objects were seen the load is theirs; elsewhere it follows from rates and means.
 
     Args:
         inputs: each with its name; at least one.
@@ -59,38 +60,38 @@ def of_recordings(
     Raises:
         NothingToAnalyseError: an input has no load.
     """
-    loaded = [point_of(name, one) for name, one in inputs]
-    points = tuple(one.point for one in loaded)
+    found = [_point_of(name, one) for name, one in inputs]
+    points = tuple(one.point for one, _ in found)
     progress(f"calibrating on {', '.join(one.name for one in points)}")
     calibration = calibrate(points, Random)
     first = points[0]
+    notes = (*calibration.notes, *_of_rates(found))
     if load is None:
         workload = task_for(first, calibration, 0).workload
-        measured = _measured(loaded[0], inputs[0][1])
-        return Situation(first.name, workload, first.settings, calibration, points, measured, calibration.notes)
+        measured = _measured(found[0][0], inputs[0][1])
+        return Situation(first.name, workload, first.settings, calibration, points, measured, notes)
     name, file = load
-    note = f"the load is that of {name}; settings in force and times of the world are those of the recordings"
-    return Situation(name, file.workload, first.settings, calibration, points, (), (*calibration.notes, note))
+    note = f"the load is that of {name}; settings in force and times of the world are those that were observed"
+    return Situation(name, file.workload, first.settings, calibration, points, (), (*notes, note))
+
+
+def _point_of(name: str, loaded: Loaded) -> tuple[LoadedPoint, str | None]:
+    """A point, and what has to be said about it."""
+    if loaded.info.object_changes:
+        return point_of(name, loaded), None
+    found = rates_point_of(name, loaded)
+    return found.loaded, found.note
+
+
+def _of_rates(found: Sequence[tuple[LoadedPoint, str | None]]) -> tuple[str, ...]:
+    """What has to be said about points, with their names where there are several."""
+    return tuple(note if len(found) == 1 else f"{one.point.name}: {note}" for one, note in found if note is not None)
 
 
 def of_workload(name: str, file: WorkloadFile) -> Situation:
     """A described load in a described world: its times are taken as they are stated."""
     note = "the times of the world are stated in the workload file, not measured"
     return Situation(name, file.workload, file.settings, _stated(name, file.world), notes=(note,))
-
-
-def of_facts(name: str, facts: Facts, loaded: Loaded, progress: Progress) -> Situation:
-    """A load that follows from rates and means that somebody knows.
-
-    Raises:
-        NothingToAnalyseError: the facts do not carry enough for that.
-    """
-    point = facts_point(name, facts, loaded)
-    progress(f"calibrating on {name}")
-    calibration = calibrate([point], Random)
-    note = "load and times follow from the facts file's rates and means: clusters of one size at an even pace"
-    measured = _of_point(point)
-    return Situation(name, point.workload, point.settings, calibration, (point,), measured, (*calibration.notes, note))
 
 
 def _stated(name: str, world: WorldParameters) -> Calibration:
@@ -115,6 +116,8 @@ def _stated(name: str, world: WorldParameters) -> Calibration:
 
 def _measured(loaded: LoadedPoint, source: Loaded) -> tuple[MeasuredValue, ...]:
     """Everything that the prediction has beside it, over the window of the point."""
+    if source.info.kind == "facts":
+        return _of_point(loaded.point)
     signals = source.observed.signals(loaded.window)
     main = signals.controller(_MAIN)
     more: list[tuple[str, Unit, Signal | None]] = [

@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
-from advisor.analysis.loading import Progress
 from advisor.analysis.options import Options
 from advisor.cli.entry import INTERRUPTED
 from advisor.cli.progress import late_progress
+from advisor.cli.whatifinputs import WhatIfInputs, whatif_inputs
 
 if TYPE_CHECKING:
-    from advisor.analysis.situations import Situation
     from advisor.model.whatif import WhatIf
 
 __all__ = ["whatif"]
 
 _Value = TypeVar("_Value")
-_PATH = click.Path(path_type=Path)
 _SHORTEST_TARGET = 0.001
 _ENGINES = ("local", "ray")
 """As in advisor.engines.base, which is not imported to list the commands."""
@@ -59,18 +57,7 @@ def _finite(text: str) -> float:
 
 
 @click.command()
-@click.option(
-    "--recording",
-    "recordings",
-    type=_PATH,
-    multiple=True,
-    metavar="PATH",
-    help="A recording to calibrate on; the load of the first one is tried. Two with different concurrency say most.",
-)
-@click.option(
-    "--workload", type=_PATH, metavar="FILE", help="A workload file: a load to try, and a world if nothing is recorded."
-)
-@click.option("--facts", type=_PATH, metavar="FILE", help="A facts file with a batch, or with rates and means.")
+@whatif_inputs
 @click.option(
     "--concurrency",
     type=_List(int, "whole numbers such as 1,2,4"),
@@ -117,9 +104,7 @@ def _finite(text: str) -> float:
 @click.option("--verbose", "-v", is_flag=True, help="Show what the model rests on.")
 def whatif(
     *,
-    recordings: tuple[Path, ...],
-    workload: Path | None,
-    facts: Path | None,
+    inputs: WhatIfInputs,
     form: str,
     file: Path | None,
     verbose: bool,
@@ -127,8 +112,9 @@ def whatif(
 ) -> int:
     """Predict what other settings would do to the same load, with a model of the operator.
 
-    The model is calibrated on recordings (with --objects), or takes load and times from a workload or facts file.
-    Every combination of the settings is tried, with those in force for comparison. Ctrl-C shows what is finished.
+    The model is calibrated on recordings or on what a scrape shows, or takes load and times from a workload or facts
+    file; a recording with --objects says most. Every combination of the settings is tried, with those in force for
+    comparison. Ctrl-C shows what is finished.
     """
     if file is not None and not file.absolute().parent.is_dir():
         raise click.UsageError(f"--out: there is no folder {file.absolute().parent}.")
@@ -140,7 +126,7 @@ def whatif(
     axes = GridAxes(asked["concurrency"], asked["qps"], asked["burst"] or (), asked["cpu"] or ())
     code = 0
     with late_progress("reading") as progress:
-        situation, own_seed = _situation(recordings, workload, facts, progress)
+        situation, own_seed = inputs.situation(progress)
         seed = own_seed if asked["seed"] is None else asked["seed"]
         question = Question(axes, asked["draws"], seed, asked["wait_target"])
         try:
@@ -153,40 +139,6 @@ def whatif(
     if code == INTERRUPTED:
         click.echo("interrupted", err=True)
     return code
-
-
-def _situation(
-    recordings: tuple[Path, ...], workload: Path | None, facts: Path | None, progress: Progress
-) -> tuple["Situation", int]:
-    """What is asked about, and the seed that goes with it."""
-    if (facts is not None) == bool(recordings or workload):
-        raise click.UsageError("Give --recording PATH, --workload FILE, both of these, or --facts FILE.")
-    from advisor.analysis.situations import of_facts, of_recordings, of_workload
-
-    if facts is not None:
-        from advisor.analysis.loading import load_facts
-        from advisor.sources.facts import read_facts
-
-        progress("reading facts")
-        told = read_facts(facts)
-        return of_facts(facts.name, told, load_facts(told), progress), 1
-    load = None
-    if workload is not None:
-        from advisor.sources.workloadfile import read_workload
-
-        progress("reading the workload")
-        load = read_workload(workload)
-        if not recordings:
-            return of_workload(workload.name, load), load.seed
-    from advisor.analysis.loading import load_source
-    from advisor.sources.recording import RecordingSource
-
-    loaded = []
-    for path in recordings:
-        progress(f"reading {path.name}")
-        loaded.append((path.resolve().name, load_source(RecordingSource(path))))
-    named = None if workload is None or load is None else (workload.name, load)
-    return of_recordings(loaded, named, progress), 1 if load is None else load.seed
 
 
 def _show(result: "WhatIf", form: str, file: Path | None, *, verbose: bool) -> None:

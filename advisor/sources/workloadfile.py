@@ -13,6 +13,7 @@ from advisor.errors import InputFormatError
 from advisor.sources.strictyaml import load_document, refuse_unreal, with_place
 from advisor.sources.workloadspec import (
     ArrivalSpec,
+    CronJobSpec,
     ExistingSpec,
     FaultSpec,
     JobSpec,
@@ -22,7 +23,7 @@ from advisor.sources.workloadspec import (
     WorldSpec,
 )
 from advisor.twin.parameters import Faults, OperatorSettings, QueueKind, WorldParameters
-from advisor.twin.workload import Arrival, Deletion, Existing, Restart, Scaling, Workload, Writer
+from advisor.twin.workload import Arrival, CronJob, Deletion, Existing, Restart, Scaling, Workload, Writer
 
 __all__ = ["WorkloadFile", "read_workload"]
 
@@ -109,6 +110,7 @@ class _Builder:
         for section in _KINDS:
             for name, group in getattr(spec, section).items():
                 self._add_arrivals(section, name, group)
+        cron_jobs = self._cron_jobs()
         scalings, deletions, writers = self._scalings(), self._deletions(), self._writers()
         if spec.duration_seconds is None and not self.arrivals:
             raise _refuse("is needed where nothing is created, as the run would have no end", "$.duration_seconds")
@@ -121,6 +123,7 @@ class _Builder:
             deletions=tuple(deletions),
             writers=tuple(writers),
             restarts=tuple(Restart(one.at_seconds, one.down_seconds) for one in spec.restarts),
+            cron_jobs=tuple(cron_jobs),
             duration_seconds=spec.duration_seconds,
             tail_seconds=spec.tail_seconds,
             limit_seconds=max(last + _LIMIT_SECONDS, spec.duration_seconds or 0.0),
@@ -142,6 +145,9 @@ class _Builder:
         if operator.qps == 0:
             raise _refuse("0 lets nothing through; below 0 there is no limiter", "$.operator.qps")
         queue = QueueKind(operator.queue)
+        if queue is QueueKind.CLASSIC and (newer := operator.gates - {"raycronjob"}):
+            message = f"{min(newer)} came with KubeRay 1.7, whose queue is priority"
+            raise _refuse(message, "$.operator.gates")
         return OperatorSettings(
             concurrency=operator.concurrency,
             qps=-1.0 if operator.qps < 0 else operator.qps,
@@ -152,9 +158,37 @@ class _Builder:
             events_as_series=queue is QueueKind.PRIORITY,
             resync_seconds=operator.resync_seconds,
             replicas=operator.replicas,
+            gates=frozenset(operator.gates),
         )
 
-    def _keys(self, section: str, name: str, one: ExistingSpec | ArrivalSpec) -> list[str]:
+    def _cron_jobs(self) -> list[CronJob]:
+        found: list[CronJob] = []
+        for name, one in self.spec.cron_jobs.items():
+            place = f"$.cron_jobs.{name}"
+            if "raycronjob" not in self.spec.operator.gates:
+                raise _refuse("nobody runs these without raycronjob in $.operator.gates", place)
+            keys = self._keys("cron_jobs", name, one)
+            self.objects[name] = []
+            ends = self.spec.duration_seconds or _LIMIT_SECONDS
+            runs = max(0.0, ends - one.from_seconds) / one.every_seconds * len(keys)
+            if runs > _MOST_OBJECTS or runs * (1 + one.workers) > _MOST_PODS:
+                raise _refuse(f"more than {_MOST_OBJECTS:,} RayJobs or {_MOST_PODS:,} Pods", f"{place}.every_seconds")
+            found.extend(
+                CronJob(
+                    key,
+                    period_seconds=one.every_seconds,
+                    from_seconds=one.from_seconds,
+                    workers=one.workers,
+                    groups=one.groups,
+                    run_seconds=one.run_seconds,
+                    makes_job=one.makes_job,
+                    is_shut_down=one.is_shut_down,
+                )
+                for key in keys
+            )
+        return found
+
+    def _keys(self, section: str, name: str, one: ExistingSpec | ArrivalSpec | CronJobSpec) -> list[str]:
         if name in self.objects:
             raise _refuse("the name stands for other objects already", f"$.{section}.{name}")
         spaces = one.namespaces
@@ -195,7 +229,7 @@ class _Builder:
         return [start] * count
 
     def _named(self, name: str, count: int | None, place: str) -> list[_Object]:
-        if name not in self.objects:
+        if not self.objects.get(name):
             raise _refuse(f"{name!r} names no objects of this file", f"{place}.of")
         objects = self.objects[name]
         if count is not None and count > len(objects):
@@ -275,6 +309,7 @@ def _world(spec: WorkloadSpec) -> WorldParameters:
         event_cpu_seconds=world.event_cpu_seconds,
         dashboard_seconds=world.dashboard_seconds,
         dashboard_timeout_seconds=world.dashboard_timeout_seconds,
+        certificate_seconds=world.certificate_seconds,
         faults=_faults(spec.faults),
     )
 

@@ -8,6 +8,7 @@ from msgspec import Meta
 __all__ = [
     "SCHEMA",
     "ArrivalSpec",
+    "CronJobSpec",
     "DeletionSpec",
     "ExistingSpec",
     "FaultSpec",
@@ -84,6 +85,20 @@ class JobSpec(ArrivalSpec, frozen=True, kw_only=True):
     is_shut_down: bool = False
 
 
+class CronJobSpec(_Part, frozen=True, kw_only=True):
+    """RayCronJobs that are there from the start; each creates a RayJob every so many seconds."""
+
+    count: Objects = 1
+    every_seconds: Annotated[float, Meta(ge=1.0, le=_LONGEST_SECONDS)]
+    from_seconds: Time = 0.0
+    workers: Pods = 1
+    groups: Groups = 1
+    run_seconds: Time = 60.0
+    makes_job: bool = False
+    is_shut_down: bool = False
+    namespaces: Namespaces = ("default",)
+
+
 class DeletionSpec(Paced, frozen=True, kw_only=True):
     """Somebody deletes objects: the first so many under a name, all where no number is given."""
 
@@ -124,6 +139,7 @@ class OperatorSpec(_Part, frozen=True, kw_only=True):
     queue: Literal["priority", "classic"] = "priority"
     resync_seconds: Duration = 300.0
     replicas: Annotated[int, Meta(ge=1, le=10)] = 1
+    gates: frozenset[Literal["raycronjob", "networkpolicy", "raycluster-mtls"]] = frozenset()
 
 
 class FaultSpec(_Part, frozen=True, kw_only=True):
@@ -159,6 +175,7 @@ class WorldSpec(_Part, frozen=True, kw_only=True):
     event_cpu_seconds: Amount = 0.0
     dashboard_seconds: Amount = 0.0
     dashboard_timeout_seconds: Amount = 2.0
+    certificate_seconds: Amount = 1.0
 
 
 class WorkloadSpec(_Part, frozen=True, kw_only=True):
@@ -175,6 +192,7 @@ class WorkloadSpec(_Part, frozen=True, kw_only=True):
     clusters: dict[Name, ArrivalSpec] = {}
     jobs: dict[Name, JobSpec] = {}
     services: dict[Name, ArrivalSpec] = {}
+    cron_jobs: dict[Name, CronJobSpec] = {}
     scale: tuple[ScalingSpec, ...] = ()
     delete: tuple[DeletionSpec, ...] = ()
     writers: tuple[WriterSpec, ...] = ()

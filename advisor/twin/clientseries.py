@@ -95,6 +95,11 @@ class ClientSeries:
         _count(self.requests, (_SUCCESS, _CONFLICTING_VERB), -1)
         _count(self.requests, (_CONFLICT, _CONFLICTING_VERB))
 
+    def exists_already(self) -> None:
+        """What has just been counted as a creation was none."""
+        _count(self.requests, (_CODES_OF_SUCCESS["POST"], "POST"), -1)
+        _count(self.requests, (_CONFLICT, "POST"))
+
 
 def _count(counts: dict[tuple[int, str], int], identity: tuple[int, str], by: int = 1) -> None:
     counts[identity] = counts.get(identity, 0) + by

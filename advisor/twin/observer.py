@@ -80,8 +80,19 @@ class Observer(Protocol):
         """The API server has answered a request; the client tries again unless it is final."""
         ...
 
-    def conflicted(self, now_ns: int, kind: str, key: str) -> None:
-        """The write of an object that has just been answered was refused, because the object had changed."""
+    def conflicted(self, now_ns: int, kind: str, key: str, controller: str | None = None) -> None:
+        """The write of an object that has just been answered was refused, because the object had changed.
+
+        The controller is that of the kind unless another one is named.
+        """
+        ...
+
+    def exists_already(self, now_ns: int) -> None:
+        """The POST that has just been answered was refused, because there is such an object."""
+        ...
+
+    def fails(self, now_ns: int, controller: str, key: str, error: str) -> None:
+        """The reconcile of a key is going to fail although all its requests were answered well."""
         ...
 
     def held_back(self, now_ns: int, key: str) -> None:

@@ -5,7 +5,7 @@ the API server has not answered have no effect). What it has done stays counted.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from advisor.queueing.tokenbucket import ClientBuckets
 from advisor.twin.events import EventRecorder
@@ -23,11 +23,13 @@ class Controlled:
         program: its reconcile.
         connect: tells the objects which controller to wake.
         list_all: reads all objects as they are and names their keys.
+        workers: how many it has whatever the flag says; None for as many as that.
     """
 
     program: Program
     connect: Callable[[TwinController], None]
     list_all: Callable[[], Iterable[str]]
+    workers: int | None = None
 
 
 class OperatorProcess:
@@ -68,7 +70,7 @@ class OperatorProcess:
         shop.client.start(ClientBuckets(shop.settings.qps, shop.settings.burst))
         self._events.start()
         for name, kind in self._kinds.items():
-            self.controllers[name] = controller = TwinController(name, shop, kind.program)
+            self.controllers[name] = controller = TwinController(name, _shop_of(kind, shop), kind.program)
             kind.connect(controller)
             if not is_first:
                 controller.add_listed(kind.list_all())
@@ -83,3 +85,9 @@ class OperatorProcess:
             controller.stop()
             self.ended[name].append(controller)
         self._shop.engine.drop((self._shop.client, self._events, self.lease, *self.controllers.values()))
+
+
+def _shop_of(kind: Controlled, shop: Workshop) -> Workshop:
+    if kind.workers is None:
+        return shop
+    return replace(shop, settings=replace(shop.settings, concurrency=kind.workers))

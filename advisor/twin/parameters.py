@@ -3,7 +3,11 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
-__all__ = ["Faults", "OperatorSettings", "QueueKind", "WorldParameters"]
+__all__ = ["GATES", "Faults", "OperatorSettings", "QueueKind", "WorldParameters"]
+
+
+GATES = ("raycronjob", "networkpolicy", "raycluster-mtls")
+"""Controllers that are there only with a feature gate."""
 
 
 class QueueKind(Enum):
@@ -26,6 +30,7 @@ class OperatorSettings:
         events_as_series: repeated events are patched into one (controller-runtime 0.23) instead of posted each.
         resync_seconds: after how long a RayCluster at rest is looked at again (research: kuberay 1.4).
         replicas: of the operator; all but one only watch the lease.
+        gates: controllers that feature gates turn on, of `GATES`.
     """
 
     concurrency: int = 1
@@ -36,6 +41,7 @@ class OperatorSettings:
     events_as_series: bool = True
     resync_seconds: float = 300.0
     replicas: int = 1
+    gates: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +96,12 @@ class WorldParameters:
         watch_lag_spread: quantiles of that time as factors with mean 1.
         watch_share: how much of the line's backlog a watch event waits for as well, from 0 to 1.
         reconcile_seconds: CPU time of a reconcile without its requests.
+        read_seconds: from a key's hand-off until its reconcile reads the cache; None reads after its CPU time.
         request_cpu_seconds: CPU time of each request of the operator.
         event_cpu_seconds: CPU time of each watch event that the operator receives; holds no worker.
         dashboard_seconds: time of one call to a Ray dashboard or Serve.
         dashboard_timeout_seconds: when the operator gives such a call up (research: kuberay 4.2: 2 s direct).
+        certificate_seconds: from the request for a certificate until cert-manager writes its Secret.
         faults: wrong answers and Pods that hang.
     """
 
@@ -109,8 +117,10 @@ class WorldParameters:
     watch_lag_spread: tuple[float, ...] = (1.0,)
     watch_share: float = 1.0
     reconcile_seconds: float = 0.002
+    read_seconds: float | None = None
     request_cpu_seconds: float = 0.0
     event_cpu_seconds: float = 0.0
     dashboard_seconds: float = 0.0
     dashboard_timeout_seconds: float = 2.0
+    certificate_seconds: float = 1.0
     faults: Faults = field(default_factory=Faults)

@@ -1,10 +1,12 @@
 """One run: an operator, a world and a load put together, and driven as far as wanted."""
 
+from advisor.knowledge.programs import FIXED_WORKERS
 from advisor.twin.client import Client, Random
 from advisor.twin.cluster import Cluster
 from advisor.twin.dashboard import Dashboard
 from advisor.twin.engine import Engine
 from advisor.twin.events import EventRecorder
+from advisor.twin.gated import Gated, Surroundings, gated_controllers
 from advisor.twin.lease import Lease, Standby
 from advisor.twin.measure import controller_result, request_results
 from advisor.twin.operatorprocess import Controlled, OperatorProcess
@@ -17,6 +19,7 @@ from advisor.twin.rayservices import RayServices
 from advisor.twin.result import DepthSample, RunResult
 from advisor.twin.users import Users
 from advisor.twin.watch import Watch
+from advisor.twin.watchedclusters import WatchedRayClusters
 from advisor.twin.workers import TwinController, Workshop
 from advisor.twin.workload import Existing, Restart, Workload
 from advisor.twin.world import CpuQuota, ServiceLine
@@ -85,11 +88,17 @@ class Simulation:
         events = EventRecorder(engine, client, as_series=settings.events_as_series)
         pods = Pods(engine, self.line, watch, world, random)
         dashboard = Dashboard(engine, world, random)
-        self.clusters = RayClusters(client, watch, pods, events, world.faults, settings.resync_seconds)
+        clusters = WatchedRayClusters if settings.gates else RayClusters
+        self.clusters = clusters(client, watch, pods, events, world.faults, settings.resync_seconds)
         self.clusters.on_ready = self._cluster_ready
         self.jobs = RayJobs(engine, client, watch, self.clusters, events, dashboard)
         self.services = RayServices(engine, client, watch, self.clusters, events, dashboard)
-        shop = Workshop(engine, client, self.cpu, settings, round(world.reconcile_seconds * _SECOND_NS))
+        self._gated: dict[str, Gated] = {}
+        if isinstance(self.clusters, WatchedRayClusters):
+            around = Surroundings(engine, self.line, client, watch, self.clusters, self.jobs, events, world)
+            self._gated = gated_controllers(settings.gates, around, workload.cron_jobs)
+        read_ns = None if world.read_seconds is None else round(world.read_seconds * _SECOND_NS)
+        shop = Workshop(engine, client, self.cpu, settings, round(world.reconcile_seconds * _SECOND_NS), read_ns)
         self.operator = OperatorProcess(shop, events, self._controlled())
         self._progress = Progress(workload)
         self._depth_samples: list[DepthSample] = []
@@ -154,13 +163,15 @@ class Simulation:
         )
 
     def _controlled(self) -> dict[str, Controlled]:
-        """A controller for RayClusters, and for the other kinds where the workload has some."""
+        """A controller for RayClusters, for the other kinds where the workload has some, and what gates turn on."""
         kinds = {one.kind for one in self.workload.existing} | {one.kind for one in self.workload.arrivals}
         controlled = {"raycluster": _controlled(self.clusters)}
-        if "RayJob" in kinds:
+        if "RayJob" in kinds or ("raycronjob" in self._gated and self.workload.cron_jobs):
             controlled["rayjob"] = _controlled(self.jobs)
         if "RayService" in kinds:
             controlled["rayservice"] = _controlled(self.services)
+        for name, one in self._gated.items():
+            controlled[name] = _controlled(one, FIXED_WORKERS.get(name))
         return controlled
 
     def _start(self) -> None:
@@ -170,6 +181,8 @@ class Simulation:
         users = Users(self.engine, self.line, work_ns, self.clusters, self.jobs, self.services)
         users.on_deleted = self._deleted
         users.start(self.workload)
+        for one in self._gated.values():
+            one.settle()
         for kind in _LABELS:
             self._spread_timers(kind, [one for one in self.workload.existing if one.kind == kind])
         for restart in self.workload.restarts:
@@ -229,5 +242,5 @@ class Simulation:
         self.engine.at(now_ns + self._sample_ns, self._sample)
 
 
-def _controlled(objects: RayClusters | RayJobs | RayServices) -> Controlled:
-    return Controlled(objects.reconcile, objects.connect, objects.list_all)
+def _controlled(objects: RayClusters | RayJobs | RayServices | Gated, workers: int | None = None) -> Controlled:
+    return Controlled(objects.reconcile, objects.connect, objects.list_all, workers)

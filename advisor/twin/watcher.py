@@ -164,18 +164,26 @@ class Watcher:
         if is_final:
             self._calls.pop(call, None)
 
-    def conflicted(self, now_ns: int, kind: str, key: str) -> None:
+    def conflicted(self, now_ns: int, kind: str, key: str, controller: str | None = None) -> None:
         """See `Observer`."""
         self.client.conflicted()
-        controller = kind.lower()
+        controller = controller or kind.lower()
         one = self._running[controller, key]
         name = key.rpartition("/")[2]
-        one.failure = f'Operation cannot be fulfilled on {controller}s.ray.io "{name}": {CONFLICT_TEXT}'
+        one.failure = f'Operation cannot be fulfilled on {kind.lower()}s.ray.io "{name}": {CONFLICT_TEXT}'
         one.is_conflict = True
         if controller == _MAIN:
             self.log.of(now_ns, _MAIN, one.owner, STATUS_CONFLICT_MESSAGE, name=name, error=one.failure)
         elif kind == "RayJob":
             self.log.of(now_ns, controller, one.owner, "Failed to update RayJob status", error=one.failure)
+
+    def exists_already(self, now_ns: int) -> None:  # noqa: ARG002 - as all the others have it
+        """See `Observer`."""
+        self.client.exists_already()
+
+    def fails(self, now_ns: int, controller: str, key: str, error: str) -> None:  # noqa: ARG002 - likewise
+        """See `Observer`."""
+        self._running[controller, key].failure = error
 
     def held_back(self, now_ns: int, key: str) -> None:
         """See `Observer`."""

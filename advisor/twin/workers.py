@@ -37,6 +37,7 @@ class Workshop:
         cpu: what CPU time is taken from.
         settings: of the operator.
         reconcile_ns: CPU time of a reconcile without its requests.
+        read_ns: from a key's hand-off until its reconcile reads the cache; None reads after its CPU time.
     """
 
     engine: Engine
@@ -44,6 +45,7 @@ class Workshop:
     cpu: CpuQuota
     settings: OperatorSettings
     reconcile_ns: int
+    read_ns: int | None = None
 
 
 def _never(_now_ns: int, _key: str) -> bool:
@@ -53,12 +55,26 @@ def _never(_now_ns: int, _key: str) -> bool:
 class _Run:
     """One reconcile in progress, as the client knows it."""
 
-    __slots__ = ("attempt", "controller", "cpu_ns", "go_on", "limited_ns", "request", "sent_ns", "work")
+    __slots__ = (
+        "attempt",
+        "controller",
+        "cpu_ns",
+        "done_ns",
+        "go_on",
+        "held",
+        "limited_ns",
+        "request",
+        "sent_ns",
+        "work",
+    )
 
     # Set when the program starts, and with each request that it sends.
     go_on: Callable[[Any], Request | int]
     request: Request
     sent_ns: int
+    # Where the cache is read first: what the program wants or comes to, and when its CPU time has passed.
+    held: Request | int | Outcome
+    done_ns: int
 
     def __init__(self, controller: "TwinController", work: Work) -> None:
         self.controller = controller
@@ -111,6 +127,7 @@ class TwinController:
         "_on_begun",
         "_prioritised",
         "_program",
+        "_read_ns",
         "_reconcile_ns",
         "api_ns",
         "client",
@@ -141,6 +158,7 @@ class TwinController:
         self._program = program
         self._cpu = shop.cpu
         self._reconcile_ns = shop.reconcile_ns
+        self._read_ns = shop.read_ns
         self._armed_ns: int | None = None
         # Bound once: each use would bind it anew.
         self._on_begun = self._start
@@ -179,17 +197,18 @@ class TwinController:
 
     def step(self, run: _Run, status: int | None) -> None:
         """Go on with a program after an answer; None starts it."""
-        engine = self.engine
         try:
             # Not called as an attribute: that looks for a method first.
             go_on = run.go_on
             wanted = go_on(status)
         except StopIteration as stop:
-            if engine.observer is not None:
-                engine.observer.ended(engine.now_ns, self.name, run.work, stop.value)
-            self.loop.finish(engine.now_ns, run.work, stop.value)
-            self._settle()
+            self._end(run, stop.value)
             return
+        self._want(run, wanted)
+
+    def _want(self, run: _Run, wanted: Request | int) -> None:
+        """Do what a program asks for."""
+        engine = self.engine
         if isinstance(wanted, int):
             self.external_ns += wanted
             engine.at(engine.now_ns + wanted, self._after_external, run)
@@ -199,6 +218,31 @@ class TwinController:
         if engine.observer is not None:
             engine.observer.sent(engine.now_ns, self.name, run.work, (wanted.verb, wanted.kind))
         self.client.send(run)
+
+    def _end(self, run: _Run, outcome: Outcome) -> None:
+        engine = self.engine
+        if engine.observer is not None:
+            engine.observer.ended(engine.now_ns, self.name, run.work, outcome)
+        self.loop.finish(engine.now_ns, run.work, outcome)
+        self._settle()
+
+    def _read(self, run: _Run) -> None:
+        """Let the program read the cache, and hold what it wants until its CPU time has passed."""
+        program = self._program
+        go_on = run.go_on = program(run.work.key).send
+        try:
+            run.held = go_on(None)  # type: ignore[arg-type] # None starts a generator
+        except StopIteration as stop:
+            run.held = stop.value
+        self.engine.at(run.done_ns, self._act, run)
+
+    def _act(self, run: _Run) -> None:
+        self.cpu_ns += self.engine.now_ns - run.work.began_ns
+        held = run.held
+        if isinstance(held, Outcome):
+            self._end(run, held)
+        else:
+            self._want(run, held)
 
     def _start(self, run: _Run) -> None:
         # Unpacked: a field of a named tuple costs more than any other attribute.
@@ -220,7 +264,13 @@ class TwinController:
             if work is not None:
                 if engine.observer is not None:
                     engine.observer.began(engine.now_ns, self.name, work)
-                engine.at(self._cpu.finish_ns(engine.now_ns, self._reconcile_ns), self._on_begun, _Run(self, work))
+                done_ns = self._cpu.finish_ns(engine.now_ns, self._reconcile_ns)
+                run = _Run(self, work)
+                if self._read_ns is None:
+                    engine.at(done_ns, self._on_begun, run)
+                else:
+                    run.done_ns = done_ns
+                    engine.at(min(engine.now_ns + self._read_ns, done_ns), self._read, run)
         armed_ns, prioritised = self._armed_ns, self._prioritised
         if armed_ns is not None and prioritised is not None and not prioritised.may_be_due_before(armed_ns):
             return

@@ -5,7 +5,7 @@ Times are seconds from the start of a run. Keys are "namespace/name".
 
 from dataclasses import dataclass
 
-__all__ = ["KINDS", "Arrival", "Deletion", "Existing", "Restart", "Scaling", "Workload", "Writer"]
+__all__ = ["KINDS", "Arrival", "CronJob", "Deletion", "Existing", "Restart", "Scaling", "Workload", "Writer"]
 
 KINDS = ("RayCluster", "RayJob", "RayService")
 
@@ -49,6 +49,31 @@ class Arrival:
     workers: int
     groups: int = 1
     kind: str = "RayCluster"
+    run_seconds: float = 60.0
+    makes_job: bool = False
+    is_shut_down: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CronJob:
+    """A RayCronJob that is there from the start; its RayJobs are called KEY-0, KEY-1 and so on.
+
+    Attributes:
+        key: its key.
+        period_seconds: from one run to the next.
+        from_seconds: when the first is due.
+        workers: worker Pods of the RayCluster that each RayJob brings.
+        groups: worker groups these are spread over.
+        run_seconds: how long each RayJob runs once its cluster is ready.
+        makes_job: see `Arrival`.
+        is_shut_down: see `Arrival`.
+    """
+
+    key: str
+    period_seconds: float
+    from_seconds: float = 0.0
+    workers: int = 1
+    groups: int = 1
     run_seconds: float = 60.0
     makes_job: bool = False
     is_shut_down: bool = False
@@ -113,6 +138,7 @@ class Workload:
         deletions: what is deleted.
         writers: who else writes.
         restarts: of the operator.
+        cron_jobs: RayCronJobs, which run where their controller is on.
         duration_seconds: length of the run; None ends it when all arrivals are ready, all scalings have got what they
             asked for, and `tail_seconds` have passed.
         tail_seconds: how long to look on after that.
@@ -125,6 +151,7 @@ class Workload:
     deletions: tuple[Deletion, ...] = ()
     writers: tuple[Writer, ...] = ()
     restarts: tuple[Restart, ...] = ()
+    cron_jobs: tuple[CronJob, ...] = ()
     duration_seconds: float | None = None
     tail_seconds: float = 2.0
     limit_seconds: float = 7200.0

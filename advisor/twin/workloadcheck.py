@@ -26,6 +26,7 @@ def check(workload: Workload) -> None:
     _check_objects("arrivals", workload.arrivals)
     _Objects(workload).check()
     _check_restarts(workload)
+    _check_cron_jobs(workload)
     _check_end(workload)
 
 
@@ -122,6 +123,20 @@ def _check_restarts(workload: Workload) -> None:
         if restart.at_seconds < up_seconds:
             raise WorkloadError(f"{path}.at_seconds is {restart.at_seconds:g}, when the operator is still down")
         up_seconds = restart.at_seconds + restart.down_seconds
+
+
+def _check_cron_jobs(workload: Workload) -> None:
+    keys: set[str] = set()
+    for place, job in enumerate(workload.cron_jobs):
+        path = f"cron_jobs[{place}]"
+        _check_key(f"{path}.key", job.key)
+        if job.key in keys:
+            raise WorkloadError(f"{path}.key: there is a RayCronJob {job.key} already")
+        keys.add(job.key)
+        if not 0.0 < job.period_seconds < math.inf:
+            raise WorkloadError(f"{path}.period_seconds must be above 0, not {job.period_seconds:g}")
+        _at_least_zero(f"{path}.from_seconds", job.from_seconds)
+        _at_least_zero(f"{path}.workers", job.workers)
 
 
 def _check_end(workload: Workload) -> None:

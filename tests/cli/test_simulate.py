@@ -4,20 +4,16 @@ import http.client
 import json
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from advisor.cli.simulate import _keep_up
+from tests.cli.served import serving
 from tests.support import run
 
-PROGRAM = (sys.executable, "-c", "from advisor.cli import main; main()")
 WORKLOAD = """
 schema: kuberay-advisor/workload/v1
 clusters:
@@ -31,20 +27,6 @@ def workload(tmp_path: Path) -> Path:
     path = tmp_path / "burst.yaml"
     path.write_text(WORKLOAD, encoding="utf-8")
     return path
-
-
-@contextmanager
-def serving(*args: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """The program serving in a process of its own, and its port."""
-    process = subprocess.Popen([*PROGRAM, "simulate", *args], stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    try:
-        match = re.fullmatch(r"serving http://127\.0\.0\.1:(\d+)/metrics; Ctrl-C ends it\n", process.stderr.readline())
-        assert match is not None
-        yield process, int(match[1])
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def get(port: int, path: str) -> str:

@@ -1,6 +1,8 @@
 """The command ``whatif``, from recordings, workload files and facts to every form of its result."""
 
+import gzip
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from advisor.cli.whatif import _ENGINES
 from advisor.engines.base import ENGINES, Tell, run_one
 from advisor.twin.predict import Forecast, ForecastTask
+from tests.cli.served import serving
 from tests.support import ROOT, run
 
 RECORDINGS: Final = ROOT / "tests" / "data" / "recordings"
@@ -46,7 +49,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
     def result(*args: str) -> dict[str, Any]:
         assert run("whatif", *args, "--output", "json") == 0
         captured = capsys.readouterr()
-        assert captured.err == ""
+        assert ("--scrape" in args) == (captured.err != "")
         document = json.loads(captured.out)
         assert isinstance(document, dict)
         return document
@@ -104,9 +107,15 @@ def test_a_workload_can_be_tried_on_a_recorded_operator(printed: Printed) -> Non
     found = printed("--workload", BURST, "--recording", ONE, *FEW)
     assert (found["load"]["name"], found["load"]["created"]) == ("burst.yaml", 100)
     assert (found["measured"], [one["name"] for one in found["points"]]) == ([], ["grid-c1-q100"])
+    told = ("--version", "1.7.0", "--args", "--qps=100 --burst=200")
+    alone = printed("--workload", BURST, "--recording", f"{ONE}/metrics.om.gz", *told, *FEW)
+    assert (alone["load"], [one["name"] for one in alone["points"]]) == (found["load"], ["metrics.om.gz"])
+    assert estimate(alone["cells"][0], "makespan_seconds") == pytest.approx(
+        estimate(found["cells"][0], "makespan_seconds"), rel=0.1
+    )
 
 
-@pytest.mark.parametrize(("facts", "created"), [(BATCH, 10), (RATES, 200)])
+@pytest.mark.parametrize(("facts", "created"), [(BATCH, 10), (RATES, 191)])
 def test_facts_may_carry_a_load(facts: str, created: int, printed: Printed, tmp_path: Path) -> None:
     """A batch is run as told; rates become clusters at an even pace."""
     path = tmp_path / "some.facts.yaml"
@@ -144,10 +153,54 @@ def test_facts_that_carry_no_load_say_what_is_missing(
     assert missing in capsys.readouterr().err
 
 
-def test_a_recording_without_objects_has_no_load(capsys: pytest.CaptureFixture[str]) -> None:
-    """The error says what to record."""
-    assert run("whatif", "--recording", f"{ONE}/metrics.om.gz") == 4
+def test_samples_alone_carry_a_load(printed: Printed) -> None:
+    """Number and size of clusters follow from the counters, and the settings are those that are told."""
+    found = printed("--recording", f"{ONE}/metrics.om.gz", "--version", "1.7.0", "--args", "--qps=100", *FEW)
+    assert (found["load"]["created"], found["load"]["pods"]) == (50, 450)
+    assert "rates and means of the load episode 4 s in, 46 s long" in found["notes"][-1]
+    measured = {one["quantity"]: one["value"] for one in found["measured"]}
+    now = found["cells"][0]
+    assert now["is_now"]
+    for quantity in ("queue_wait_seconds_mean", "utilisation", "cpu_cores"):
+        assert estimate(now, quantity) == pytest.approx(measured[quantity], rel=0.2)
+    assert "makespan_seconds" not in measured
+
+
+def test_a_recording_with_objects_but_no_load_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where objects were watched and none was created, rates do not stand in for it."""
+    folder = shutil.copytree(ONE, tmp_path / "watched")
+    changes = gzip.decompress((folder / "objects.jsonl.gz").read_bytes()).splitlines(keepends=True)
+    pods = b"".join(line for line in changes if json.loads(line)["kind"] == "Pod")
+    (folder / "objects.jsonl.gz").write_bytes(gzip.compress(pods))
+    assert run("whatif", "--recording", str(folder)) == 4
     assert "record with --objects" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (f"{ONE}/metrics.om.gz", "metrics.om.gz: the samples carry no load that could be run: missing QPS (in no seri"),
+        (f"{RECORDINGS}/standby-replica/metrics.om.gz", "the operator was idle while it was observed"),
+    ],
+)
+def test_samples_that_carry_no_load_say_why(path: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is missing is named, and how to tell it."""
+    assert run("whatif", "--recording", path) == 4
+    printed = " ".join(capsys.readouterr().err.split())
+    assert message in printed
+    assert ("--version and --args" in printed) == ("QPS" in message)
+
+
+def test_an_operator_that_is_scraped(printed: Printed, tmp_path: Path) -> None:
+    """Its load is run again under its own settings."""
+    load = tmp_path / "burst.yaml"
+    load.write_text("clusters: {rc: {count: 400, workers: 4, over_seconds: 1}}\n", encoding="utf-8")
+    options = ("--for", "3.5s", "--interval", "0.1s", "--version", "1.7.0", "--args", "--qps=100 --burst=200")
+    with serving(str(load), "--serve", "127.0.0.1:0", "--pace", "4") as (_, port):
+        found = printed("--scrape", f"http://127.0.0.1:{port}", *options, *FEW)
+    assert found["load"]["name"] == f"http://127.0.0.1:{port}/metrics"
+    assert found["load"]["created"] > 10
+    assert [one["is_now"] for one in found["cells"]] == [True, False, False, False]
 
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "html"])
@@ -185,8 +238,13 @@ def test_a_terminal_is_printed_to(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((), "Give --recording PATH, --workload FILE, both of these, or --facts FILE."),
+        ((), "Give --recording PATH, --scrape URL or --facts FILE; or --workload FILE, alone or with one of the first"),
         (("--facts", "a", "--workload", "b"), "Give --recording PATH"),
+        (("--scrape", "http://a", "--recording", "b"), "Give --recording PATH"),
+        (("--scrape", "http://a", "--facts", "b"), "Give --recording PATH"),
+        (("--interval", "2s", "--workload", BURST), "--interval belongs to --scrape URL."),
+        (("--version", "1.7.0", "--workload", BURST), "--version and --args belong to --scrape or to a single --reco"),
+        (("--args", "--qps=1", "--recording", "a", "--recording", "b"), "to a single --recording."),
         (("--workload", BURST, "--concurrency", "1,x"), "'1,x' is no list of whole numbers such as 1,2,4"),
         (("--workload", BURST, "--qps", "20,,off"), "is no list of rates"),
         (("--workload", BURST, "--qps", "nan"), "is no list of rates"),

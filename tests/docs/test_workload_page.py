@@ -56,6 +56,7 @@ def test_the_example_reads_as_it_stands(tmp_path: Path) -> None:
     assert (len(workload.scalings), len(workload.deletions)) == (1, 5)
     assert (len(workload.writers), len(workload.restarts)) == (1, 1)
     assert (made.settings.concurrency, made.settings.cpu_limit_cores) == (2, 1.0)
+    assert ([one.key for one in workload.cron_jobs], len(made.settings.gates)) == (["default/hourly-0"], 3)
     assert made.world.faults.pod_refused_namespace == "team-b"
     assert workload.duration_seconds == 600.0
 

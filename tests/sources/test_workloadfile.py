@@ -162,6 +162,31 @@ def test_events_name_objects(path: Path) -> None:
         ),
         ("clusters: {a: {count: 100, workers: 9000}}", "- at `$.clusters.a.count`"),
         (
+            "duration_seconds: 9\ncron_jobs: {a: {every_seconds: 1}}",
+            "nobody runs these without raycronjob in $.operator.gates - at `$.cron_jobs.a`",
+        ),
+        (
+            "duration_seconds: 9\noperator: {gates: [raycronjob]}\ncron_jobs: {a: {every_seconds: 0.5}}",
+            "`$.cron_jobs[...].every_seconds`",
+        ),
+        (
+            "duration_seconds: 99999\noperator: {gates: [raycronjob]}\ncron_jobs: {a: {every_seconds: 1}}",
+            "more than 50,000 RayJobs or 500,000 Pods - at `$.cron_jobs.a.every_seconds`",
+        ),
+        (
+            "operator: {gates: [raycronjob]}\ncron_jobs: {a: {every_seconds: 1}}\nscale: [{of: a, workers: 1}]",
+            "'a' names no objects of this file - at `$.scale[0].of`",
+        ),
+        (
+            "existing: {a: {count: 1}}\noperator: {gates: [raycronjob]}\ncron_jobs: {a: {every_seconds: 1}}",
+            "the name stands for other objects already - at `$.cron_jobs.a`",
+        ),
+        (
+            "duration_seconds: 9\noperator: {gates: [networkpolicy], queue: classic}",
+            "networkpolicy came with KubeRay 1.7, whose queue is priority - at `$.operator.gates`",
+        ),
+        ("operator: {gates: [rayjob]}", "`$.operator.gates[0]`"),
+        (
             "existing: {a: {count: 1}}\njobs: {a: {count: 1}}",
             "the name stands for other objects already - at `$.jobs.a`",
         ),

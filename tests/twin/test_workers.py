@@ -163,3 +163,45 @@ def test_timers() -> None:
     bench.controller.add_after(300 * MS, "late")
     bench.controller.add_after(100 * MS, "soon")
     assert bench.run(1000) == [(101, "soon"), (301, "late")]
+
+
+class TestReading:
+    def shop(self) -> Workshop:
+        """Reconciles of ten milliseconds that read the cache after the first."""
+        engine, cpu = Engine(), CpuQuota(None)
+        client = Client(engine, ServiceLine(), cpu, world(), Random(1))
+        client.start(ClientBuckets(SETTINGS.qps, SETTINGS.burst))
+        return Workshop(engine, client, cpu, SETTINGS, 10 * MS, 1 * MS)
+
+    def test_what_is_read_first_is_acted_on_later(self) -> None:
+        """A program sees the cache as it was when it was read, and asks for nothing before its CPU time ends."""
+        seen: list[tuple[int, str]] = []
+        shop, cache = self.shop(), ["old"]
+
+        def program(key: str) -> Reconcile:
+            seen.append((shop.engine.now_ns, cache[-1]))
+            yield 5 * MS
+            seen.append((shop.engine.now_ns, key))
+            return GONE
+
+        controller = TwinController("a", shop, program)
+        controller.start()
+        controller.wake("k")
+        shop.engine.at(2 * MS, cache.append, "new")
+        shop.engine.run(1000 * MS)
+        assert seen == [(1 * MS, "old"), (15 * MS, "k")]
+        assert (controller.cpu_ns, controller.external_ns) == (10 * MS, 5 * MS)
+
+    def test_a_program_that_wants_nothing_ends_with_its_cpu_time(self) -> None:
+        """It takes as long as one that reads late."""
+        shop = self.shop()
+
+        def program(_key: str) -> Reconcile:
+            yield from ()
+            return GONE
+
+        controller = TwinController("a", shop, program)
+        controller.start()
+        controller.wake("k")
+        shop.engine.run(1000 * MS)
+        assert controller.loop.metrics.reconcile_time.sum_ns == 10 * MS
