@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from advisor.twin.client import Random
+from advisor.twin.fitting import exponential, shape, solve
 from advisor.twin.parameters import Faults, WorldParameters
 from advisor.twin.point import OperatingPoint
 from advisor.twin.result import RunResult
@@ -33,15 +34,11 @@ _LEAST_RECONCILE_SECONDS = 0.001
 _DEFAULT_WRITE_SECONDS = 0.02
 # Requests that hold no worker.
 _ASIDE = frozenset({"Event", "Lease"})
-# Shape of a time of which no single ones are known: most of it fixed, the rest exponential.
-_FIXED_SHARE = 0.7
-_SHAPE_QUANTILES = 16
 _LAG_QUANTILES = 32
 # Up to this share of a request's time in the limiter, the pace of Pods tells the time of requests.
 _UNLIMITED_SHARE = 0.1
 _MANY_STARTERS = 1000
 _STARTERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 64, _MANY_STARTERS)
-_STEPS = 7
 _ROUNDS = 2
 # A point with fewer workers than this times another's shows no more contention than it.
 _MORE_WORKERS = 1.5
@@ -160,12 +157,12 @@ class _Fit:
             server_work_seconds=self.work_seconds,
             pod_work_seconds=self.work_seconds,
             pod_start_seconds=self._pod_start(self.work_seconds, lag),
-            pod_start_spread=_shape(low.running_quantiles),
+            pod_start_spread=shape(low.running_quantiles),
             pod_starters=_MANY_STARTERS,
             watch_lag_seconds=lag,
             # Most changes are seen at once and a few late: a reconcile that follows its own status write finds it in
             # the cache most times, and sometimes not.
-            watch_lag_spread=_exponential(_LAG_QUANTILES),
+            watch_lag_spread=exponential(_LAG_QUANTILES),
             watch_share=0.3,
             reconcile_seconds=0.002,
             read_seconds=_LEAST_RECONCILE_SECONDS,
@@ -181,7 +178,7 @@ class _Fit:
     def _request_spread(self) -> tuple[float, ...]:
         low = self.low.measured
         limited = (low.limiter_wait_seconds_mean or 0.0) > _UNLIMITED_SHARE * self.write_seconds
-        return _shape(() if limited else low.interval_quantiles)
+        return shape(() if limited else low.interval_quantiles)
 
     def _pod_start(self, work_seconds: float, lag_seconds: float) -> float:
         running = self.low.measured.pod_running_seconds
@@ -224,7 +221,7 @@ class _Fit:
         def busy(delay: float) -> float:
             return _busy_seconds(self._simulate(self.low, with_delay(delay)))
 
-        delay = _solve(busy, wanted, 0.0, 2.0 * self.write_seconds)
+        delay = solve(busy, wanted, 0.0, 2.0 * self.write_seconds)
         # Chance makes the busy time jump, so that halving may settle beside it; one step along its slope mends that.
         result = self._simulate(self.low, with_delay(delay))
         waited_for = sum(one.requests for one in result.requests if one.kind not in _ASIDE)
@@ -256,7 +253,7 @@ class _Fit:
             return result.request_seconds_mean or 0.0 if by_time else _busy_seconds(result)
 
         low, high = (share * self.write_seconds for share in (_WORK_SHARE[0], 0.9))
-        self.world = with_work(_solve(figure, wanted, low, high))
+        self.world = with_work(solve(figure, wanted, low, high))
 
     def _fit_contention(self) -> None:
         """Work of a request and Pods that start at a time, by the point with most workers: each moves both figures.
@@ -295,7 +292,7 @@ class _Fit:
             return float(self._simulate(self.low, replace(self.world, watch_lag_seconds=lag)).conflicts)
 
         most = measured.pod_bound_seconds or _LONGEST_LAG_SECONDS
-        lag = _solve(conflicts, measured.conflicts, 0.0, most)
+        lag = solve(conflicts, measured.conflicts, 0.0, most)
         start = self._pod_start(self.world.pod_work_seconds, lag)
         self.world = replace(self.world, watch_lag_seconds=lag, pod_start_seconds=start)
 
@@ -308,7 +305,7 @@ class _Fit:
         def conflicts(share: float) -> float:
             return float(self._simulate(self.high, replace(self.world, watch_share=share)).conflicts)
 
-        self.world = replace(self.world, watch_share=_solve(conflicts, wanted, 0.0, 1.5))
+        self.world = replace(self.world, watch_share=solve(conflicts, wanted, 0.0, 1.5))
 
     def calibration(self) -> Calibration:
         """The result with bounds."""
@@ -359,20 +356,6 @@ class _Fit:
         )
 
 
-def _exponential(count: int) -> tuple[float, ...]:
-    """Quantiles of an exponential time with mean 1."""
-    quantiles = [-math.log(1.0 - (index + 0.5) / count) for index in range(count)]
-    return tuple(one * count / sum(quantiles) for one in quantiles)
-
-
-def _shape(quantiles: tuple[float, ...]) -> tuple[float, ...]:
-    """Quantiles as factors with mean 1; a plausible shape where there are none."""
-    if not quantiles or sum(quantiles) <= 0.0:
-        quantiles = tuple(_FIXED_SHARE + (1.0 - _FIXED_SHARE) * one for one in _exponential(_SHAPE_QUANTILES))
-    mean = sum(quantiles) / len(quantiles)
-    return tuple(one / mean for one in quantiles)
-
-
 def _no_contention(point: OperatingPoint) -> str:
     return (
         f"all points have {_workers(point)}, which shows nothing of how the API server slows down "
@@ -392,14 +375,3 @@ def _speed(point: OperatingPoint) -> float:
 def _busy_seconds(result: RunResult) -> float:
     main = result.controller("raycluster")
     return 0.0 if main is None else main.utilisation * result.settings.concurrency * result.run_seconds
-
-
-def _solve(figure: Callable[[float], float], wanted: float, low: float, high: float) -> float:
-    """Where a growing figure has the wanted value, by bisection; the nearer end where it has it nowhere between."""
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if figure(middle) < wanted:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2

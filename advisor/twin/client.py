@@ -147,7 +147,9 @@ class Client:
 
     def request(self, verb: str, kind: str, *, client: str = "typed") -> Request:
         """Prepare a kind of request."""
-        seconds = self._request_seconds.get(verb, self._request_seconds.get("POST", 0.0))
+        known = self._request_seconds
+        names = (f"{verb} {kind}", verb, "POST")
+        seconds = next((known[name] for name in names if name in known), 0.0)
         own_ns = 0 if self._is_limited else self.cpu_ns
         request = Request(verb, kind, client, tuple(round(seconds * one * 1e9) + own_ns for one in self._spread))
         self.requests.append(request)

@@ -84,7 +84,8 @@ class WorldParameters:
     second that it answers.
 
     Attributes:
-        request_seconds: time of one write outside the line, by verb; a verb that is missing takes as long as POST.
+        request_seconds: time of one write outside the line, by verb, or by verb and kind (`POST Pod`), which goes
+            before; what is missing takes as long as POST.
         request_spread: quantiles of that time as factors with mean 1, drawn from at random.
         server_work_seconds: time of one write in the line.
         pod_work_seconds: time in the line of each of the writes that others make for a Pod (bind, status, removal).

@@ -55,7 +55,7 @@ def test_two_points_with_as_many_workers_show_no_contention() -> None:
 
 
 def test_without_client_histograms_busy_time_tells_the_delay() -> None:
-    """Up to KubeRay 1.6 no series has the time of a request; what workers did all the time has it, queueing included."""
+    """Up to KubeRay 1.6 no series has the time of a request; the time of busy workers has it, queueing included."""
     settings = replace(ONE, queue=QueueKind.CLASSIC, events_as_series=False)
     seen = point(settings)
     blind = replace(seen.measured, api_seconds_by_verb=(), write_seconds=0.05, limiter_wait_seconds_mean=None)

@@ -51,6 +51,14 @@ def test_time_of_a_request() -> None:
     assert caller.request.counts.api_ns == 11 * MS
 
 
+def test_time_by_verb_and_kind() -> None:
+    """A time told for a verb on a kind goes before that of the verb, and that before the one of POST."""
+    told = {"POST": 0.01, "PUT": 0.02, "PUT RayCluster": 0.03}
+    one, _ = client(WorldParameters(request_seconds=told))
+    delays = [one.request(*of).delays_ns[0] // MS for of in (("PUT", "RayCluster"), ("PUT", "Pod"), ("DELETE", "Pod"))]
+    assert delays == [30, 20, 10]
+
+
 def test_line_is_served_in_order() -> None:
     """Requests at once wait for each other's work, not for each other's delay."""
     one, engine = client()
