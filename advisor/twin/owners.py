@@ -1,6 +1,7 @@
 """What RayJobs and RayServices have in common: an object with versions that owns RayClusters."""
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
@@ -13,7 +14,7 @@ from advisor.twin.rayclusters import RayClusters
 from advisor.twin.watch import Watch
 from advisor.twin.workers import TwinController
 
-__all__ = ["OWNED_SUFFIX", "Owner", "Owners", "Shown"]
+__all__ = ["OWNED_SUFFIX", "Owner", "Owners", "OwnersWorld", "Shown"]
 
 
 class Shown(Protocol):
@@ -76,10 +77,11 @@ class Owner(Generic[_T]):
         return self.cluster if self.cluster is not None and self.cluster.seen else None
 
 
-class Owners(Generic[_T]):
-    """All objects of one such kind.
+@dataclass(frozen=True, slots=True)
+class OwnersWorld:
+    """What objects that own RayClusters stand in.
 
-    Args:
+    Attributes:
         engine: virtual time.
         client: where requests go.
         watch: how changes come back.
@@ -88,26 +90,30 @@ class Owners(Generic[_T]):
         dashboard: of the clusters.
     """
 
+    engine: Engine
+    client: Client
+    watch: Watch
+    clusters: RayClusters
+    events: EventRecorder
+    dashboard: Dashboard
+
+
+class Owners(Generic[_T]):
+    """All objects of one such kind."""
+
     kind = ""
     # Whether a change of anything but spec, labels and annotations wakes the key (research: kuberay 4.2, 4.3).
     wakes_on_status = False
 
-    def __init__(
-        self,
-        engine: Engine,
-        client: Client,
-        watch: Watch,
-        clusters: RayClusters,
-        events: EventRecorder,
-        dashboard: Dashboard,
-    ) -> None:
+    def __init__(self, world: OwnersWorld) -> None:
         self.by_key: dict[str, Owner[_T]] = {}
-        self.clusters = clusters
-        self.events = events
-        self.dashboard = dashboard
+        self.clusters = world.clusters
+        self.events = world.events
+        self.dashboard = world.dashboard
         self.conflicts = 0
-        self._engine = engine
-        self._watch = watch
+        self._engine = world.engine
+        self._watch = world.watch
+        client = world.client
         self._put = client.request("PUT", self.kind)
         self._post_cluster = client.request("POST", "RayCluster")
         self._delete_cluster = client.request("DELETE", "RayCluster")

@@ -9,14 +9,9 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from advisor.queueing.outcome import Outcome
-from advisor.twin.client import Client, Request, Status
+from advisor.twin.client import Request, Status
 from advisor.twin.cluster import NO_STATUS, ClusterStatus
-from advisor.twin.dashboard import Dashboard
-from advisor.twin.engine import Engine
-from advisor.twin.events import EventRecorder
-from advisor.twin.owners import Owner, Owners
-from advisor.twin.rayclusters import RayClusters
-from advisor.twin.watch import Watch
+from advisor.twin.owners import Owner, Owners, OwnersWorld
 from advisor.twin.workers import FAILED, GONE, Reconcile
 from advisor.twin.workload import Arrival, Existing
 
@@ -86,17 +81,9 @@ class RayJobs(Owners[JobState]):
     kind = "RayJob"
     wakes_on_status = True
 
-    def __init__(
-        self,
-        engine: Engine,
-        client: Client,
-        watch: Watch,
-        clusters: RayClusters,
-        events: EventRecorder,
-        dashboard: Dashboard,
-    ) -> None:
-        super().__init__(engine, client, watch, clusters, events, dashboard)
-        self._post_job = client.request("POST", "Job")
+    def __init__(self, world: OwnersWorld) -> None:
+        super().__init__(world)
+        self._post_job = world.client.request("POST", "Job")
 
     def arrive(self, arrival: Arrival) -> None:
         """Somebody creates a RayJob."""

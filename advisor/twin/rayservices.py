@@ -7,14 +7,9 @@ from collections.abc import Generator
 from typing import NamedTuple
 
 from advisor.queueing.outcome import Outcome
-from advisor.twin.client import Client, Request, Status
+from advisor.twin.client import Request, Status
 from advisor.twin.cluster import Cluster
-from advisor.twin.dashboard import Dashboard
-from advisor.twin.engine import Engine
-from advisor.twin.events import EventRecorder
-from advisor.twin.owners import Owner, Owners
-from advisor.twin.rayclusters import RayClusters
-from advisor.twin.watch import Watch
+from advisor.twin.owners import Owner, Owners, OwnersWorld
 from advisor.twin.workers import FAILED, GONE, Reconcile
 from advisor.twin.workload import Arrival, Existing
 
@@ -52,17 +47,9 @@ class RayServices(Owners[ServiceState]):
 
     kind = "RayService"
 
-    def __init__(
-        self,
-        engine: Engine,
-        client: Client,
-        watch: Watch,
-        clusters: RayClusters,
-        events: EventRecorder,
-        dashboard: Dashboard,
-    ) -> None:
-        super().__init__(engine, client, watch, clusters, events, dashboard)
-        self._put_pod = client.request("PUT", "Pod")
+    def __init__(self, world: OwnersWorld) -> None:
+        super().__init__(world)
+        self._put_pod = world.client.request("PUT", "Pod")
         # Keys of services whose head Pod carries the label that lets traffic in.
         self._labelled: dict[str, bool] = {}
 

@@ -10,6 +10,7 @@ from advisor.twin.gated import Gated, Surroundings, gated_controllers
 from advisor.twin.lease import Lease, Standby
 from advisor.twin.measure import controller_result, request_results
 from advisor.twin.operatorprocess import Controlled, OperatorProcess
+from advisor.twin.owners import OwnersWorld
 from advisor.twin.parameters import OperatorSettings, WorldParameters
 from advisor.twin.pods import Pods
 from advisor.twin.progress import Progress
@@ -91,8 +92,9 @@ class Simulation:
         clusters = WatchedRayClusters if settings.gates else RayClusters
         self.clusters = clusters(client, watch, pods, events, world.faults, settings.resync_seconds)
         self.clusters.on_ready = self._cluster_ready
-        self.jobs = RayJobs(engine, client, watch, self.clusters, events, dashboard)
-        self.services = RayServices(engine, client, watch, self.clusters, events, dashboard)
+        owners = OwnersWorld(engine, client, watch, self.clusters, events, dashboard)
+        self.jobs = RayJobs(owners)
+        self.services = RayServices(owners)
         self._gated: dict[str, Gated] = {}
         if isinstance(self.clusters, WatchedRayClusters):
             around = Surroundings(engine, self.line, client, watch, self.clusters, self.jobs, events, world)
