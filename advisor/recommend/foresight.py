@@ -20,8 +20,6 @@ from advisor.twin.result import RunResult
 __all__ = ["Foresight", "foresee"]
 
 _DRAWS = 12
-_MOST_PODS = 10_000
-"""Loads with more Pods would take longer than an analysis should; ``whatif`` runs them."""
 _CLOSE = 0.25
 """How far the twin's present may be off what was measured."""
 _NOISE_SECONDS = 0.2
@@ -48,7 +46,7 @@ def foresee(point: OperatingPoint, advice: Advice, policy: Policy, random: Rando
         policy: what is worth having.
         random: a fresh source of random numbers for a seed.
     """
-    if not advice.changes_settings or not 0 < _pods(point) <= _MOST_PODS:
+    if not advice.changes_settings or not 0 < _pods(point) <= policy.most_simulated_pods:
         return None
     calibration = calibrate([point], random)
     now = _run(point, point.settings, calibration, random).result

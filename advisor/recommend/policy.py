@@ -37,3 +37,6 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Concurrency is not lowered below this: it costs nothing and covers one slow key."""
     lower_headroom: float = 4.0
     """Workers to keep for each one that was ever busy when concurrency is lowered."""
+    most_simulated_pods: float = 10_000.0
+    """Pods of a load up to which the effect of the advice is simulated: more would take longer than an analysis should,
+    and ``whatif`` runs them. With 0 every effect is a closed form."""

@@ -86,3 +86,9 @@ def test_loads_without_pods_or_with_too_many_are_left_alone() -> None:
     huge = replace(at, workload=Workload(arrivals=(Arrival(0.0, "a/b", 20_000),)))
     for one in (empty, huge):
         assert foresee(one, advice(raised(1.0, 4.0)), Policy(), random.Random) is None
+
+
+def test_simulation_can_be_turned_off() -> None:
+    """With no Pods to be simulated every effect is a closed form."""
+    off = Policy(most_simulated_pods=0.0)
+    assert foresee(point(ONE), advice(raised(1.0, 4.0)), off, random.Random) is None
