@@ -46,7 +46,10 @@ def foresee(point: OperatingPoint, advice: Advice, policy: Policy, random: Rando
         policy: what is worth having.
         random: a fresh source of random numbers for a seed.
     """
-    if not advice.changes_settings or not 0 < _pods(point) <= policy.most_simulated_pods:
+    load = point.workload
+    created = sum(one.workers + 1 for one in load.arrivals) + sum(one.workers for one in load.scalings)
+    standing = sum(one.workers + 1 for one in load.existing)
+    if not advice.changes_settings or not created or created + standing > policy.most_simulated_pods:
         return None
     calibration = calibrate([point], random)
     now = _run(point, point.settings, calibration, random).result
@@ -55,11 +58,6 @@ def foresee(point: OperatingPoint, advice: Advice, policy: Policy, random: Rando
     advice = _smallest(point, advice, calibration, policy, random)
     made = _run(point, _settings(point.settings, advice), calibration, random, draws=_DRAWS)
     return Foresight(advice, tuple(_predictions(made, now, point.measured)))
-
-
-def _pods(point: OperatingPoint) -> int:
-    load = point.workload
-    return sum(one.workers + 1 for one in load.arrivals) + sum(one.workers for one in load.scalings)
 
 
 def _run(

@@ -38,5 +38,5 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     lower_headroom: float = 4.0
     """Workers to keep for each one that was ever busy when concurrency is lowered."""
     most_simulated_pods: float = 10_000.0
-    """Pods of a load up to which the effect of the advice is simulated: more would take longer than an analysis should,
-    and ``whatif`` runs them. With 0 every effect is a closed form."""
+    """Pods, those that stand included, up to which the effect of the advice is simulated: more would take longer than
+    an analysis should, and ``whatif`` runs them. With 0 every effect is a closed form."""

@@ -8,7 +8,7 @@ from advisor.recommend.foresight import Foresight, foresee
 from advisor.recommend.policy import Policy
 from advisor.twin.parameters import OperatorSettings
 from advisor.twin.point import OperatingPoint
-from advisor.twin.workload import Arrival, Workload
+from advisor.twin.workload import Arrival, Existing, Workload
 from tests.twin.points import point, result_of
 
 ONE = OperatorSettings(concurrency=1)
@@ -84,7 +84,8 @@ def test_loads_without_pods_or_with_too_many_are_left_alone() -> None:
     at = point(ONE)
     empty = replace(at, workload=Workload(duration_seconds=10.0))
     huge = replace(at, workload=Workload(arrivals=(Arrival(0.0, "a/b", 20_000),)))
-    for one in (empty, huge):
+    standing = replace(at, workload=replace(at.workload, existing=(Existing("a/old", 20_000),)))
+    for one in (empty, huge, standing):
         assert foresee(one, advice(raised(1.0, 4.0)), Policy(), random.Random) is None
 
 
