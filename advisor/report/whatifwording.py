@@ -73,7 +73,8 @@ def answer(result: WhatIf) -> str:
     if result.smallest is None:
         best = next((one.cell for one in result.best if one.quantity == "queue_wait_seconds_mean"), None)
         least = "" if best is None else f"; the least is {_wait(result.cells[best])} with {named(result.cells[best])}"
-        return f"None of the settings keep the mean queue wait within {target}{today}{least}."
+        # Settings count as good enough only with the upper end of their interval.
+        return f"None of the settings is sure to keep the mean queue wait within {target}{today}{least}."
     cell = result.cells[result.smallest]
     if cell.is_now:
         return f"The settings in force keep the mean queue wait within {target}: {_wait(cell)}."

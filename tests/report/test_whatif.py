@@ -72,11 +72,12 @@ def test_the_answer_is_one_sentence() -> None:
     assert answer(changed(smallest=1)).startswith("The settings in force keep the mean queue wait within 5 s: 9 s")
     assert answer(changed(smallest=7)).endswith(", as far as a guess beyond the calibrated range can tell.")
     assert answer(changed(smallest=None)) == (
-        "None of the settings keep the mean queue wait within 5 s, now 9 s (7.2-12); "
+        "None of the settings is sure to keep the mean queue wait within 5 s, now 9 s (7.2-12); "
         "the least is 300 ms (240-390) with 4 workers, no limiter."
     )
     assert (
-        answer(changed(smallest=None, best=(), cells=())) == "None of the settings keep the mean queue wait within 5 s."
+        answer(changed(smallest=None, best=(), cells=()))
+        == "None of the settings is sure to keep the mean queue wait within 5 s."
     )
 
 
