@@ -90,11 +90,10 @@ def _repeats(now: RunResult, measured: Measured) -> bool:
     main = now.controller("raycluster")
     if main is None or measured.busy_worker_seconds is None:
         return False
-    busy = main.utilisation * now.settings.concurrency * now.run_seconds
     pairs = (
         (main.queue_wait_seconds_mean, measured.queue_wait_seconds_mean, _NOISE_SECONDS),
         (now.ready_seconds_mean, measured.ready_seconds_mean, _NOISE_SECONDS),
-        (busy, measured.busy_worker_seconds, 0.0),
+        (now.busy_worker_seconds("raycluster"), measured.busy_worker_seconds, 0.0),
     )
     return all(
         simulated is not None and abs(simulated - real) <= max(noise, _CLOSE * real)

@@ -115,7 +115,6 @@ class _Fit:
         self.write_seconds = self.low.measured.write_seconds or _DEFAULT_WRITE_SECONDS
         self.work_bounds = self._work_bounds()
         self.work_seconds = math.sqrt(self.work_bounds[0] * self.work_bounds[1])
-        self.lag_seconds = _UNKNOWN_LAG_SECONDS
         self.world = self._first_world()
 
     def _work_bounds(self) -> tuple[float, float]:
@@ -204,10 +203,9 @@ class _Fit:
             # Under a quota all CPU time of the process counts, and busy workers wait for it as well.
             self.world = replace(self.world, reconcile_seconds=measured.cpu_seconds / sum(main.reconciles.values()))
             return
-        change = (measured.busy_worker_seconds - _busy_seconds(result)) / sum(main.reconciles.values())
-        self.world = replace(
-            self.world, reconcile_seconds=max(_LEAST_RECONCILE_SECONDS, self.world.reconcile_seconds + change)
-        )
+        missing = measured.busy_worker_seconds - result.busy_worker_seconds("raycluster")
+        seconds = self.world.reconcile_seconds + missing / sum(main.reconciles.values())
+        self.world = replace(self.world, reconcile_seconds=max(_LEAST_RECONCILE_SECONDS, seconds))
 
     def _fit_delay_by_busy_time(self) -> None:
         """Where no series tells the time of a request, what busy workers did not wait for in the limiter is theirs."""
@@ -219,13 +217,13 @@ class _Fit:
             return replace(self.world, request_seconds=dict.fromkeys(self.world.request_seconds, delay))
 
         def busy(delay: float) -> float:
-            return _busy_seconds(self._simulate(self.low, with_delay(delay)))
+            return self._simulate(self.low, with_delay(delay)).busy_worker_seconds("raycluster")
 
         delay = solve(busy, wanted, 0.0, 2.0 * self.write_seconds)
         # Chance makes the busy time jump, so that halving may settle beside it; one step along its slope mends that.
         result = self._simulate(self.low, with_delay(delay))
         waited_for = sum(one.requests for one in result.requests if one.kind not in _ASIDE)
-        nearer = max(0.0, delay + (wanted - _busy_seconds(result)) / max(1, waited_for))
+        nearer = max(0.0, delay + (wanted - result.busy_worker_seconds("raycluster")) / max(1, waited_for))
         errors = {one: abs(busy(one) - wanted) for one in (delay, nearer)}
         self.world = with_delay(min(errors, key=errors.__getitem__))
 
@@ -250,7 +248,7 @@ class _Fit:
 
         def figure(work: float) -> float:
             result = self._simulate(point, with_work(work))
-            return result.request_seconds_mean or 0.0 if by_time else _busy_seconds(result)
+            return result.request_seconds_mean or 0.0 if by_time else result.busy_worker_seconds("raycluster")
 
         low, high = (share * self.write_seconds for share in (_WORK_SHARE[0], 0.9))
         self.world = with_work(solve(figure, wanted, low, high))
@@ -370,8 +368,3 @@ def _workers(point: OperatingPoint) -> str:
 
 def _speed(point: OperatingPoint) -> float:
     return point.settings.qps if point.settings.qps >= 0 else float("inf")
-
-
-def _busy_seconds(result: RunResult) -> float:
-    main = result.controller("raycluster")
-    return 0.0 if main is None else main.utilisation * result.settings.concurrency * result.run_seconds

@@ -124,6 +124,11 @@ class RunResult:
         requests = sum(one.requests for one in self.requests)
         return sum(one.api_seconds for one in self.requests) / requests if requests else None
 
+    def busy_worker_seconds(self, name: str) -> float:
+        """Time in reconciles of the workers of a controller that the flag reaches; 0 if it did not run."""
+        found = self.controller(name)
+        return 0.0 if found is None else found.utilisation * self.settings.concurrency * self.run_seconds
+
     def controller(self, name: str) -> ControllerResult | None:
         """The result of one controller; None if it did not run."""
         return next((one for one in self.controllers if one.controller == name), None)

@@ -39,7 +39,7 @@ def measured(result: RunResult) -> Measured:
         ready_seconds_mean=result.ready_seconds_mean,
         queue_wait_seconds_mean=main.queue_wait_seconds_mean,
         limiter_wait_seconds_mean=result.limiter_wait_seconds_mean,
-        busy_worker_seconds=main.utilisation * result.settings.concurrency * result.run_seconds,
+        busy_worker_seconds=result.busy_worker_seconds("raycluster"),
         reconciles=float(sum(main.reconciles.values())),
         api_seconds_by_verb=tuple((verb, seconds / count) for verb, (seconds, count) in by_verb.items()),
         write_seconds=result.request_seconds_mean,
