@@ -33,7 +33,7 @@ demo: .venv/.stamp build ## install into .venv and analyse a recorded operator
 	$(DEMO)/kuberay-advisor analyze --recording $(EXAMPLE)
 
 .PHONY: test
-test: system-deps lint types layers unit ## run every check and test, as CI does
+test: system-deps lint types layers unit lab-smoke ## run every check and test, as CI does
 	@echo "test: everything passed"
 
 .PHONY: lint
@@ -75,6 +75,37 @@ RECORDINGS ?= ../shared/recordings
 fidelity: .venv-test/.stamp ## predict recordings of a real operator and write docs/fidelity.md
 	$(TEST)/python -m scripts.fidelity $(RECORDINGS)
 
+# The lab: a real control plane and the real KubeRay controllers on loopback; docs/lab.md.
+LAB = $(TEST)/python -m tests.lab
+LAB_ARGS ?=
+REPEAT ?= 1
+
+.PHONY: lab-build
+lab-build: .venv-test/.stamp ## build the lab's programs (needs go; some twenty minutes the first time)
+	$(LAB) build
+
+.PHONY: lab
+lab: .venv-test/.stamp ## bring up a control plane and KubeRay's controllers; Ctrl-C takes them down
+	$(LAB) up $(LAB_ARGS)
+
+.PHONY: lab-run
+lab-run: .venv-test/.stamp ## run SCENARIO=NAME in the lab and analyse it
+	$(LAB) run $(SCENARIO)
+
+.PHONY: lab-test
+lab-test: .venv-test/.stamp ## run the lab's scenarios and check the product's verdicts (REPEAT=5 for five runs)
+	$(LAB) test --repeat $(REPEAT) $(LAB_ARGS)
+
+# Part of `make test`, where Go tools and the lab's programs are; says so where they are not.
+.PHONY: lab-smoke
+lab-smoke: .venv-test/.stamp ## the proxy's own tests, and one small scenario if the lab is built
+	@if command -v go >/dev/null; then \
+	  go -C tests/lab/go/faultproxy vet ./... && go -C tests/lab/go/faultproxy test ./...; \
+	else \
+	  echo "lab-smoke: no go here, so the proxy's own tests are left out"; \
+	fi
+	$(LAB) smoke
+
 .PHONY: build
 build: .venv-build/.stamp ## sdist, and from it the wheel, in dist/
 	rm -rf dist
@@ -107,7 +138,7 @@ system-deps: ## install the system packages that tests need, if any is missing
 
 .PHONY: clean
 clean: ## remove environments, builds and caches
-	rm -rf .venv .venv-test .venv-build .venv-lock dist htmlcov .coverage .coverage.* .hypothesis \
+	rm -rf .venv .venv-test .venv-build .venv-lock dist htmlcov lab-recordings .coverage .coverage.* .hypothesis \
 	  .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

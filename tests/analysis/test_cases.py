@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from advisor.analysis import Options, load_facts, report_of
-from advisor.model.finding import Severity
 from advisor.model.report import Report
 from advisor.report.jsonreport import render_json
 from advisor.sources.facts import read_facts
+from tests.verdicts import Answer
 
 ENOUGH = 0.97
 EVALUATION_KEYS = ("id", "title", "source", "stated", "expected")
@@ -31,16 +31,7 @@ def report(path: Path) -> Report:
 
 def faults(made: Report, expected: dict[str, Any]) -> list[str]:
     """What is wrong about a report; empty where it is right."""
-    first = made.findings[0].code.value
-    found = []
-    if first not in (expected["primary"], *expected["also_accept"]):
-        found.append(f"says {first} first, not {expected['primary']}")
-    severe = [one.code.value for one in made.findings if one.severity is not Severity.INFO]
-    found += [f"warns of {code}" for code in severe if code in expected["must_not"]]
-    for name, knob in made.advice.knobs():
-        wanted = expected["advice"].get(name, "any")
-        if wanted not in ("any", knob.direction.value):
-            found.append(f"advises {name} {knob.direction.value}, not {wanted}")
+    found = Answer.of(expected).faults(made)
     for figure in expected.get("figures", ()):
         value = made.figures.get(figure["name"])
         if value is None or abs(value.value - figure["value"]) > figure["tolerance"] * figure["value"]:

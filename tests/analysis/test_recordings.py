@@ -4,17 +4,16 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from advisor.analysis import Options, analyse, override
-from advisor.model.finding import Severity
 from advisor.model.report import Report
 from advisor.report.jsonreport import render_json
 from advisor.sources.recording import RecordingSource
+from tests.verdicts import Answer
 
 ENOUGH = 0.95
 SOME = 6
@@ -25,37 +24,12 @@ OPERATORS_OWN = ("version", "args", "start", "end")
 """Of setup.json, what an operator knows about itself; everything else may be part of the answer key."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The right answer to one recording, and how a report compares with it."""
-
-    primary: str
-    accepted: tuple[str, ...]
-    must_not: tuple[str, ...]
-    advice: dict[str, str]
-
-    def faults(self, report: Report) -> list[str]:
-        """What is wrong about a report; empty where it is right."""
-        found = []
-        first = report.findings[0].code.value
-        if first not in (self.primary, *self.accepted):
-            found.append(f"says {first} first, not {self.primary}")
-        wrong = [one.code.value for one in report.findings if one.code.value in self.must_not]
-        severe = [one.code.value for one in report.findings if one.severity is not Severity.INFO]
-        found += [f"warns of {code}" for code in wrong if code in severe]
-        for name, knob in report.advice.knobs():
-            wanted = self.advice.get(name, "any")
-            if wanted not in ("any", knob.direction.value):
-                found.append(f"advises {name} {knob.direction.value}, not {wanted}")
-        return found
-
-
 def recordings_with_verdict(shared: Path) -> Iterator[tuple[Path, Answer]]:
     """Each recording that has a verdict, with it."""
     for folder in sorted(path for path in (shared / "recordings").iterdir() if path.is_dir()):
         key: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
         if "primary" in key:
-            yield folder, Answer(key["primary"], tuple(key["also_accept"]), tuple(key["must_not"]), key["advice"])
+            yield folder, Answer.of(key)
 
 
 def table(rows: list[tuple[str, Report, list[str]]]) -> str:

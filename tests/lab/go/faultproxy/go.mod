@@ -1,0 +1,3 @@
+module lab/faultproxy
+
+go 1.26.0
