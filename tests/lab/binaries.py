@@ -187,5 +187,6 @@ def versions() -> Iterator[tuple[str, str]]:
     for name, (module, path) in wanted.items():
         for line in (_GO / module / "go.mod").read_text(encoding="utf-8").splitlines():
             words = line.split()
-            if words[:1] == [path]:
+            # The same path stands without a release among the tools.
+            if words[:1] == [path] and words[1:2]:
                 yield name, words[1]

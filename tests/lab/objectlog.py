@@ -19,7 +19,8 @@ _WATCHED: Final = {
     "RayJob": "/apis/ray.io/v1/rayjobs",
     "RayService": "/apis/ray.io/v1/rayservices",
 }
-_SILENCE_SECONDS: Final = 10.0
+_SILENCE_SECONDS: Final = 3.0
+"""A watch on which nothing happens for so long is begun anew, so that ``stop`` is heeded."""
 
 
 def change(event: str, kind: str, seen: float, one: dict[str, Any]) -> dict[str, Any]:

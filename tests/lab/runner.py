@@ -124,7 +124,6 @@ def _recorded(lab: Laboratory, scenario: Scenario, operator: Operator, out: Path
     try:
         wait_until("the recorder", (out / "setup.json").is_file, 30.0, pause=0.05)
         yield
-        objects.stop()
         recorder.send_signal(signal.SIGINT)
         said, _ = recorder.communicate(timeout=120.0)
         if recorder.returncode:

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +53,7 @@ func TestMistakesKeepOldFaults(t *testing.T) {
 		{`{"rules":[{"jitter_ms":-0.5}]}`, "rules[0].jitter_ms: -0.5 is not from 0"},
 		{`{"rules":[{"status":-500}]}`, "rules[0].status: -500 is neither 0 nor from 400 to 599"},
 		{`{"rules":[{"status":200}]}`, "rules[0].status: 200 is neither"},
+		{`{"rules":[{"status":600}]}`, "rules[0].status: 600 is neither"},
 		{`{"rules":[{"probability":1.5}]}`, "rules[0].probability: 1.5 is not from 0 to 1"},
 		{`{"rules":[{"probability":-0.1}]}`, "rules[0].probability: -0.1 is not from 0 to 1"},
 		{`{"rules":[{"retry_after_seconds":-1}]}`, "rules[0].retry_after_seconds: -1 is not from 0 to 3600"},
@@ -88,6 +90,7 @@ func TestFaultsAreReplacedAtOnce(t *testing.T) {
 				return
 			default:
 				l.inForce.Store(both[i%2])
+				runtime.Gosched()
 			}
 		}
 	})
@@ -125,7 +128,8 @@ func TestCountsAndHealth(t *testing.T) {
 // Other methods and paths are not there.
 func TestAdminOffersNothingElse(t *testing.T) {
 	l := newLab(t, ok)
-	for request, code := range map[string]int{"POST /faults": 405, "DELETE /faults": 405, "PUT /counts": 405, "GET /": 404} {
+	codes := map[string]int{"POST /faults": 405, "DELETE /faults": 405, "PUT /counts": 405, "GET /": 404}
+	for request, code := range codes {
 		method, path, _ := strings.Cut(request, " ")
 		if got := do(t, http.DefaultClient, method, l.admin.URL+path, "{}"); got.code != code {
 			t.Errorf("%s: %d, want %d", request, got.code, code)

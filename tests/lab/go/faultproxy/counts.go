@@ -2,8 +2,8 @@ package main
 
 import "sync/atomic"
 
-// counts is what became of requests since the start. Forwarded, refused, dashboard and watches do not overlap; a request
-// whose client leaves while it is held by a rule is only among the delayed.
+// counts is what became of requests since the start. Forwarded, refused, dashboard and watches do not overlap; a
+// request whose client leaves while a rule holds it is only among the delayed.
 type counts struct{ forwarded, refused, dashboard, watches, delayed atomic.Int64 }
 
 // countsJSON is one reading of counts.

@@ -75,7 +75,9 @@ func TestDashboardDelay(t *testing.T) {
 // Services themselves, and the proxy for Pods, are the API server's.
 func TestOnlyServiceProxiesAreDashboards(t *testing.T) {
 	l := newLab(t, ok)
-	for _, path := range []string{"/services/a", "/services/a/status", "/services/proxy", "/pods/a:8000/proxy/-/healthz", "/services/a/proxyx/b"} {
+	for _, path := range []string{
+		"/services/a", "/services/a/status", "/services/proxy", "/pods/a:8000/proxy/-/healthz", "/services/a/proxyx/b",
+	} {
 		if got := l.do(t, "GET", "/api/v1/namespaces/n"+path, ""); got.body != "GET /api/v1/namespaces/n"+path {
 			t.Errorf("%s: %d %s", path, got.code, got.body)
 		}

@@ -48,23 +48,23 @@ func TestForwardingChangesNothingElse(t *testing.T) {
 	l := newLab(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Audit-Id", "1")
 		w.WriteHeader(http.StatusCreated)
-		_, _ = io.WriteString(w, r.Method+" "+r.URL.EscapedPath()+"?"+r.URL.RawQuery+" "+r.Header.Get("Accept-Encoding")+" ")
+		_, _ = io.WriteString(w, r.Method+" "+r.URL.EscapedPath()+"?"+r.URL.RawQuery+" "+r.Header.Get("Accept-Encoding"))
 		_, _ = io.Copy(w, r.Body)
 	})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch,
 		l.url+"/apis/ray.io/v1/namespaces/a%2Fb/rayclusters?labelSelector=a%3Db%2Cc&limit=5", http.NoBody)
 	check(t, err)
-	request.Header.Set("Accept-Encoding", "identity")
+	l.client.Transport.(*http.Transport).DisableCompression = true // so that Accept-Encoding is not there
 	response, err := l.client.Do(request)
 	check(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	check(t, err)
-	want := "PATCH /apis/ray.io/v1/namespaces/a%2Fb/rayclusters?labelSelector=a%3Db%2Cc&limit=5 identity "
+	want := "PATCH /apis/ray.io/v1/namespaces/a%2Fb/rayclusters?labelSelector=a%3Db%2Cc&limit=5 "
 	if string(body) != want || response.StatusCode != http.StatusCreated || response.Header.Get("Audit-Id") != "1" {
 		t.Errorf("%d %v %q, want %q", response.StatusCode, response.Header, body, want)
 	}
-	if got := l.do(t, "POST", "/pods", "the body"); got.body != "POST /pods? gzip the body" {
+	if got := l.do(t, "POST", "/pods", "the body"); got.body != "POST /pods? the body" {
 		t.Errorf("%q", got.body)
 	}
 }
@@ -79,12 +79,16 @@ func TestUnreachableAPIServer(t *testing.T) {
 	}
 }
 
-// The events of a watch arrive one by one while the watch goes on, and no rule holds or refuses it.
+// The events of a watch arrive one by one while the watch goes on, and no rule holds or refuses it. That holds also for
+// an answer whose length is known, which a reverse proxy gathers unless told otherwise.
 func TestWatchStreamsUnbufferedAndUndelayed(t *testing.T) {
-	for _, query := range []string{"watch=true", "watch=1", "limit=5&watch=true&x=%3B"} {
+	for query, length := range map[string]string{"watch=true": "", "watch=1": "13", "limit=5&watch=true&x=%3B": ""} {
 		t.Run(query, func(t *testing.T) {
 			seen := make(chan struct{})
 			l := newLab(t, func(w http.ResponseWriter, r *http.Request) {
+				if length != "" {
+					w.Header().Set("Content-Length", length)
+				}
 				_, _ = io.WriteString(w, "first\n")
 				w.(http.Flusher).Flush()
 				<-seen // the answer goes on only after the client has its first line
@@ -116,7 +120,9 @@ func TestWatchStreamsUnbufferedAndUndelayed(t *testing.T) {
 func TestOnlyWatchesPass(t *testing.T) {
 	l := newLab(t, ok)
 	l.put(t, `{"rules":[{"status":500}]}`)
-	for _, path := range []string{"/pods?watch=false", "/pods?watch=0", "/pods?nowatch=true", "/pods?x=%26watch=true", "/watch=true", "/pods?watch=10"} {
+	for _, path := range []string{
+		"/pods?watch=false", "/pods?watch=0", "/pods?watch=10", "/pods?nowatch=true", "/pods?x=%26watch=true", "/watch=true",
+	} {
 		if got := l.do(t, "GET", path, ""); got.code != http.StatusInternalServerError {
 			t.Errorf("%s: %d", path, got.code)
 		}

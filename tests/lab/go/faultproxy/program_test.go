@@ -26,7 +26,8 @@ func tokenFile(t *testing.T, content string) string {
 // program starts the program on free ports, and returns the URLs of its listeners once it serves.
 func program(t *testing.T, args ...string) (process *exec.Cmd, clients, admin string) {
 	t.Helper()
-	process = exec.CommandContext(t.Context(), os.Args[0], append([]string{"-listen=127.0.0.1:0", "-admin=127.0.0.1:0"}, args...)...)
+	args = append([]string{"-listen=127.0.0.1:0", "-admin=127.0.0.1:0"}, args...)
+	process = exec.CommandContext(t.Context(), os.Args[0], args...)
 	process.Env = append(os.Environ(), asProgram+"=1")
 	stderr, err := process.StderrPipe()
 	check(t, err)

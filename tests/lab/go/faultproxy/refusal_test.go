@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A refused request gets the code and a Kubernetes Status with the reason that belongs to it, and the API server does not
-// see it.
+// A refused request gets the code and a Kubernetes Status with the reason that belongs to it, and the API server does
+// not see it.
 func TestRefusalIsAKubernetesStatus(t *testing.T) {
 	l := newLab(t, func(http.ResponseWriter, *http.Request) { t.Error("the API server was asked") })
 	for _, c := range []struct {
