@@ -84,6 +84,8 @@ def up(folder: Path | None, which: Any, concurrency: int, qps: float, burst: int
 def run(scenarios: tuple[str, ...], out: Path) -> None:
     """Run scenarios; each leaves a recording, and is analysed."""
     wrong = 0
+    for name in scenarios:
+        load_scenario(name)
     with laboratory(toolbox(), _say) as lab:
         for name in scenarios:
             wrong += bool(run_one(lab, name, out / name, _say).faults)
@@ -153,7 +155,10 @@ def smoke(out: Path) -> None:
 @click.option("--shared", type=click.Path(path_type=Path), default=Path("../shared/recordings"), show_default=True)
 def report(out: Path, shared: Path) -> None:
     """Write the tables of docs/lab.md from the recordings of earlier runs."""
-    rewrite(_DOCUMENT, tables(read_runs(out), shared))
+    runs = read_runs(out)
+    if not runs:
+        raise LabError(f"no runs in {out}; run: make lab-test")
+    rewrite(_DOCUMENT, tables(runs, shared))
     click.echo(f"written: {_DOCUMENT}")
 
 

@@ -83,15 +83,17 @@ def _figures(
 
 
 class _Version1:
-    """Three hierarchies with a folder each."""
+    """Three hierarchies with a folder each; two of them may be mounted as one, and share it."""
 
     def __init__(self, root: Path, name: str) -> None:
-        self._cpu, self._account, self._memory = (root / kind / name for kind in ("cpu", "cpuacct", "memory"))
-        for folder in (self._cpu, self._account, self._memory):
+        folders = [(root / kind).resolve() / name for kind in ("cpu", "cpuacct", "memory")]
+        self._cpu, self._account, self._memory = folders
+        self._folders = tuple(dict.fromkeys(folders))
+        for folder in self._folders:
             folder.mkdir()
 
     def entrances(self) -> tuple[Path, ...]:
-        return tuple(folder / "cgroup.procs" for folder in (self._cpu, self._account, self._memory))
+        return tuple(folder / "cgroup.procs" for folder in self._folders)
 
     def limit_cpu(self, cores: float | None) -> None:
         quota = -1 if cores is None else round(cores * _PERIOD_MICROSECONDS)
@@ -111,7 +113,7 @@ class _Version1:
         )
 
     def remove(self) -> None:
-        for folder in (self._cpu, self._account, self._memory):
+        for folder in self._folders:
             folder.rmdir()
 
 

@@ -104,10 +104,16 @@ class Cluster:
 
     @contextlib.contextmanager
     def watch(self, path: str, version: str, seconds: float) -> Iterator[Iterator[str]]:
-        """The lines of a watch; a server that says nothing for so many seconds ends it with ``httpx.ReadTimeout``."""
+        """The lines of a watch; a server that says nothing for so many seconds ends it with ``httpx.ReadTimeout``.
+
+        Raises:
+            LabError: the server refuses it.
+        """
         timeout = httpx.Timeout(60.0, read=seconds)
         parameters = {"watch": "true", "resourceVersion": version}
         with self._client.stream("GET", path, params=parameters, timeout=timeout) as answer:
+            if not answer.is_success:
+                raise LabError(f"watch {path}: {answer.status_code} {answer.read()[:400].decode(errors='replace')}")
             yield answer.iter_lines()
 
     def wipe(self) -> None:

@@ -118,9 +118,12 @@ class ControlPlane:
         """Put these faults into force, in place of any before.
 
         Raises:
-            LabError: the proxy refuses them.
+            LabError: the proxy refuses them, or does not answer.
         """
-        answer = httpx.put(self.faults_address, json=msgspec.to_builtins(faults), trust_env=False)
+        try:
+            answer = httpx.put(self.faults_address, json=msgspec.to_builtins(faults), trust_env=False)
+        except httpx.HTTPError as error:
+            raise LabError(f"the proxy does not take the faults: {error}") from error
         if not answer.is_success:
             raise LabError(f"the proxy refuses the faults: {answer.text.strip()}")
 

@@ -73,13 +73,18 @@ def _nudge(lab: Laboratory, nudge: Nudge) -> None:
 
 def _write(lab: Laboratory, write: Write) -> None:
     names, end = write.clusters or tuple(_names(lab)), time.monotonic() + write.seconds
+    problems: list[LabError] = []
 
     def writer(seed: int) -> None:
         choose, begin, number = random.Random(seed), time.monotonic(), 0
         while time.monotonic() < end:
             number += 1
             body = {"metadata": {write.field: {"example.com/heartbeat": str(number)}}}
-            lab.cluster.patch(lab.cluster.ray_path(choose.choice(names)), body, may_fail=True)
+            try:
+                lab.cluster.patch(lab.cluster.ray_path(choose.choice(names)), body, may_fail=True)
+            except LabError as error:
+                problems.append(error)
+                return
             time.sleep(max(0.0, begin + number / write.per_second - time.monotonic()))
 
     writers = [threading.Thread(target=writer, args=(number,), daemon=True) for number in range(write.writers)]
@@ -87,6 +92,8 @@ def _write(lab: Laboratory, write: Write) -> None:
         thread.start()
     for thread in writers:
         thread.join()
+    if problems:
+        raise problems[0]
 
 
 def _hold(lab: Laboratory, hold: Hold) -> None:

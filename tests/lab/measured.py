@@ -4,6 +4,7 @@ Figures are of the load and what follows it: from the load's start to the record
 """
 
 import gzip
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -69,8 +70,10 @@ class _Counters:
         before = [value for time, value in points if time < self._start]
         if not inside:
             return 0.0
-        # A series that begins in the load had counted nothing before it.
-        return inside[-1] - (before[-1] if before else 0.0)
+        # A series that begins in the load had counted nothing before it, and one that falls begins anew.
+        values = [before[-1] if before else 0.0, *inside]
+        restarts = (earlier for earlier, later in itertools.pairwise(values) if later < earlier)
+        return values[-1] - values[0] + sum(restarts)
 
 
 def _ready_times(changes: Iterable[Mapping[str, Any]], load_start: float) -> dict[str, Any]:

@@ -103,8 +103,15 @@ class ObjectLog:
                     self._keep(event["type"], kind, event["object"])
                     if self._over.is_set():
                         break
+        except LabError:
+            # It may be the version that is refused.
+            self._over.wait(0.2)
+            return None
         except httpx.ReadTimeout:
             pass
+        except httpx.HTTPError:
+            # Broken off; what was seen until then is not asked for again.
+            self._over.wait(0.2)
         return version
 
     def _keep(self, event: str, kind: str, one: dict[str, Any]) -> None:

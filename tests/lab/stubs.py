@@ -20,6 +20,7 @@ __all__ = [
     "RAYCLUSTERS",
     "TOKEN",
     "ApiServer",
+    "Order",
     "Request",
     "api_server",
     "connected",
@@ -174,6 +175,7 @@ class ApiServer(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 64
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

@@ -16,6 +16,7 @@ from advisor.model.comparison import Outcome, PredictionCheck, PredictionResult
 from advisor.model.report import Report
 from advisor.sources.recording import RecordingSource
 from tests.lab.laboratory import Laboratory
+from tests.lab.processes import LabError
 from tests.lab.runner import run_scenario
 from tests.lab.scenario import Scenario, load_scenario
 
@@ -132,9 +133,15 @@ def closed_loop(lab: Laboratory, out: Path, say: Callable[[str], None]) -> list[
 
     Returns:
         What did not come as it should; empty where the wait fell, into the interval that was predicted.
+
+    Raises:
+        LabError: there is no run to begin with, or a part of the lab fails.
     """
     scenario = load_scenario(_LOOP)
-    measured = json.loads((out / _LOOP / "expected.json").read_text(encoding="utf-8"))["measured"]
+    expected = out / _LOOP / "expected.json"
+    if not expected.is_file():
+        raise LabError(f"{_LOOP} left no recording in {out}")
+    measured = json.loads(expected.read_text(encoding="utf-8"))["measured"]
     before = judge(_LOOP, scenario, out / _LOOP, measured)
     advised = before.report.advice.concurrency.value
     if advised is None:

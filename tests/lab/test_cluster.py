@@ -29,7 +29,7 @@ def test_the_token_is_sent(server: ApiServer, cluster: Cluster) -> None:
     """Each request carries it; with another one the API server's refusal is told."""
     cluster.ray_clusters()
     assert server.requests[-1].headers["Authorization"] == f"Bearer {TOKEN}"
-    with connected(server, "wrong") as stranger, pytest.raises(LabError, match="401 .*Unauthorized"):
+    with connected(server, "wrong") as stranger, pytest.raises(LabError, match=r"401 .*Unauthorized"):
         stranger.ray_clusters()
 
 
@@ -40,7 +40,7 @@ def test_an_error_tells_what_the_server_said(server: ApiServer, cluster: Cluster
     assert str(failed.value).startswith(f"GET {A}: 404 ")
     assert '\\"rc-000\\" not found' in str(failed.value)
     server.refuse("POST", "/pods", 403, "exceeded quota: " + "x" * 5000)
-    with pytest.raises(LabError, match="POST /api/v1/namespaces/team-a/pods: 403 exceeded quota: x+$") as failed:
+    with pytest.raises(LabError, match=r"POST /api/v1/namespaces/team-a/pods: 403 exceeded quota: x+$") as failed:
         cluster.post("/api/v1/namespaces/team-a/pods", pod("team-a", "one"))
     assert len(str(failed.value)) < 500
 
@@ -66,7 +66,7 @@ def test_what_exists_may_be_created_again_only_where_it_may(server: ApiServer, c
     """409 is an error, unless ``may_exist``, which leaves what is there as it is."""
     body = {"kind": "Namespace", "metadata": {"name": "team-a"}}
     cluster.post("/api/v1/namespaces", body)
-    with pytest.raises(LabError, match="409 .*already exists"):
+    with pytest.raises(LabError, match=r"409 .*already exists"):
         cluster.post("/api/v1/namespaces", body)
     version = server.version
     cluster.post("/api/v1/namespaces", body, may_exist=True)
@@ -118,7 +118,7 @@ def test_deleting_what_is_gone_is_fine(server: ApiServer, cluster: Cluster) -> N
     cluster.delete(A)
     assert cluster.ray_clusters() == []
     server.refuse("DELETE", "rc-000", 403, "no")
-    with pytest.raises(LabError, match="DELETE .*: 403 no"):
+    with pytest.raises(LabError, match=r"DELETE .*: 403 no"):
         cluster.delete(A)
 
 

@@ -12,15 +12,9 @@ from tests.lab import objectlog
 from tests.lab.objectlog import ObjectLog
 from tests.lab.processes import wait_until
 from tests.lab.rayobjects import ray_object
-from tests.lab.stubs import PODS, RAYCLUSTERS, ApiServer, api_server, connected, make_ready, pod, raycluster
+from tests.lab.stubs import PODS, RAYCLUSTERS, ApiServer, Order, api_server, connected, make_ready, pod, raycluster
 
 KINDS = 4
-
-
-@pytest.fixture(autouse=True)
-def _short_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A watch on which nothing happens is soon asked for again, so that tests end soon."""
-    monkeypatch.setattr(objectlog, "_SILENCE_SECONDS", 0.4)
 
 
 @pytest.fixture
@@ -39,7 +33,14 @@ def logging(server: ApiServer, path: Path) -> Iterator[ObjectLog]:
             soon("all watches", lambda: server.watching == KINDS)
             yield log
         finally:
-            log.stop()
+            stop(server, log)
+
+
+def stop(server: ApiServer, log: ObjectLog) -> None:
+    """End a log without waiting for silent watches."""
+    log._over.set()
+    server.order("end")
+    log.stop()
 
 
 def soon(what: str, is_true: Callable[[], bool]) -> None:
@@ -102,7 +103,7 @@ def test_all_four_kinds_are_followed(server: ApiServer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["end", "break"])
-def test_a_watch_that_is_over_goes_on_where_it_was(server: ApiServer, tmp_path: Path, how: Any) -> None:
+def test_a_watch_that_is_over_goes_on_where_it_was(server: ApiServer, tmp_path: Path, how: Order) -> None:
     """Whether the server ends it or the connection breaks: no change is missed or told twice, and none listed anew."""
     path = tmp_path / "objects.jsonl"
     with logging(server, path):
@@ -119,8 +120,9 @@ def test_a_watch_that_is_over_goes_on_where_it_was(server: ApiServer, tmp_path: 
     assert len(server.sent("GET", "/pods")) == 1
 
 
-def test_a_silent_server_is_asked_again(server: ApiServer, tmp_path: Path) -> None:
+def test_a_silent_server_is_asked_again(server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A watch that says nothing may be dead, so it is given up, and the next one goes on from the same version."""
+    monkeypatch.setattr(objectlog, "_SILENCE_SECONDS", 0.3)
     path = tmp_path / "objects.jsonl"
     with logging(server, path):
         last = server.put(PODS, pod("team-a", "one"))
@@ -140,7 +142,6 @@ def test_a_version_that_has_expired_makes_a_new_list(server: ApiServer, tmp_path
         server.put(PODS, pod("team-a", "one"))
         has_lines(path, 1)
         server.order("expire")
-        soon("another list", lambda: len(server.sent("GET", "/pods")) == 2)
         has_lines(path, 2)
         server.put(PODS, pod("team-a", "two"))
         has_lines(path, 3)
@@ -154,14 +155,10 @@ def test_a_watch_that_is_refused_makes_a_new_list(server: ApiServer, tmp_path: P
     server.put(PODS, pod("team-a", "one"))
     with logging(server, path):
         has_lines(path, 1)
-        lists = len(server.sent("GET", "/pods"))
-
-        def only_watches() -> None:
-            server.refuse("GET", "/pods", status, text, times=1)
-
-        only_watches()
+        # The next request is a watch.
+        server.refuse("GET", "/pods", status, text, times=1)
         server.order("end")
-        soon("another list", lambda: len(server.sent("GET", "/pods")) > lists)
+        has_lines(path, 2)
         server.put(PODS, pod("team-a", "two"))
         has_lines(path, 3)
     assert seen(path, "event", "name") == [("EXISTING", "one"), ("EXISTING", "one"), ("ADDED", "two")]
@@ -184,7 +181,7 @@ def test_the_file_is_whole_at_every_time(server: ApiServer, tmp_path: Path) -> N
     with logging(server, path) as log:
         server.put(PODS, pod("team-a", "one"))
         has_lines(path, 1)
-        log.stop()
+        stop(server, log)
         text = path.read_text(encoding="utf-8")
         server.put(PODS, pod("team-a", "two"))
         log.stop()
@@ -214,12 +211,12 @@ class TestLines:
     def test_what_they_say(self, path: Path) -> None:
         """Phase and readiness of Pods, state and generations of clusters, the state of what owns clusters."""
         cluster, waiting, running, ready, job = lines(path)
-        told = ("state", "desired", "ready_workers", "generation", "observed")
-        assert [cluster[key] for key in told] == [None, None, None, 1, None]
-        assert [ready[key] for key in told] == ["ready", 3, 3, 1, 1]
-        told = ("phase", "ready", "cluster", "node_type")
-        assert [waiting[key] for key in told] == ["Pending", False, "rc-000", "head"]
-        assert [running[key] for key in told] == ["Running", True, "rc-000", "head"]
+        of_clusters = ("state", "desired", "ready_workers", "generation", "observed")
+        assert [cluster[key] for key in of_clusters] == [None, None, None, 1, None]
+        assert [ready[key] for key in of_clusters] == ["ready", 3, 3, 1, 1]
+        of_pods = ("phase", "ready", "cluster", "node_type")
+        assert [waiting[key] for key in of_pods] == ["Pending", False, "rc-000", "head"]
+        assert [running[key] for key in of_pods] == ["Running", True, "rc-000", "head"]
         assert job["state"] == "Running"
 
     def test_they_have_the_fields_of_the_recordings(self, path: Path, shared: Path) -> None:
