@@ -5,6 +5,7 @@ The limiter histogram counts every limited request, also those that did not wait
 samples. 409 on POST is "already exists", on PUT and PATCH a conflict (research: controller-runtime 5.2, kuberay 2.3).
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -51,7 +52,7 @@ class ClientSeries:
         self._limiter = Histogram.read(
             store.get(f"{_LIMITER}_bucket"), store.get(f"{_LIMITER}_sum"), store.get(f"{_LIMITER}_count"), instances
         )
-        self._scrapes = instances.scrape_times()
+        self._posted: Curve | None = None
 
     @property
     def exposes_durations(self) -> bool:
@@ -115,13 +116,24 @@ class ClientSeries:
         }
 
     def _peak_post(self, window: Window) -> float | None:
-        times = [time for time in self._scrapes if time in window]
+        """The fastest that requests to create were counted between two scrapes; None where no request was counted."""
+        curve = self._posts()
+        low, high = bisect_left(curve.times, window.start), bisect_right(curve.times, window.end)
+        times, totals = curve.times[low:high], curve.totals[low:high]
         rates = [
-            counted / (end - start)
-            for start, end in pairwise(times)
-            if (counted := self.requests(Window(start, end), lambda _, method: method == "POST")) is not None
+            (later - earlier) / (end - start)
+            for (start, end), (earlier, later) in zip(pairwise(times), pairwise(totals), strict=True)
         ]
-        return max(rates) if rates else None
+        if rates or len(curve.times):
+            return max(rates, default=None)
+        # An operator that was seen and never created anything.
+        return None if self.requests(window, lambda *_: True) is None else 0.0
+
+    def _posts(self) -> Curve:
+        """All requests to create, of any code, as one curve; made when it is first asked for."""
+        if self._posted is None:
+            self._posted = Curve.merged([curve for labels, curve in self._requests if labels.get("method") == "POST"])
+        return self._posted
 
     def _by_code(self, make: Maker) -> dict[str, Signal]:
         codes = sorted({labels.get("code", "") for labels, _ in self._requests})

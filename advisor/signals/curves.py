@@ -9,8 +9,9 @@ is where counting is taken up, unless the process is known to have started durin
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, pairwise
+from operator import le
 
 from advisor.model.raw import Series
 from advisor.model.signal import Window
@@ -36,22 +37,18 @@ class Curve:
         """
         self.times = array("d")
         self.totals = array("d")
-        total = 0.0
-        previous = None
-        for time, value in zip(series.times, series.values, strict=True):
-            if previous is None:
-                before = bisect_left(scrapes, time) - 1
-                if before >= 0:
-                    self.times.append(scrapes[before])
-                    self.totals.append(0.0)
-                    total = value
-            elif value < previous or (restarts and _any_between(restarts, self.times[-1], time)):
-                total += value
-            else:
-                total += value - previous
-            previous = value
-            self.times.append(time)
-            self.totals.append(total)
+        if not len(series):
+            return
+        before = bisect_left(scrapes, series.times[0]) - 1
+        if before >= 0:
+            self.times.append(scrapes[before])
+            self.totals.append(0.0)
+        taken_up = 0.0 if before >= 0 else series.values[0]
+        self.times.extend(series.times)
+        if _never_falls(series.values) and not (restarts and _any_between(restarts, series.times[0], series.times[-1])):
+            self.totals.extend([value - taken_up for value in series.values])
+        else:
+            self.totals.extend(_counted(series, restarts, taken_up))
 
     @classmethod
     def merged(cls, curves: Sequence["Curve"]) -> "Curve":
@@ -187,6 +184,21 @@ def _held(gauge: Gauge, time: float, longest_pause: float) -> float | None:
     if sampled < time and (index + 1 == len(gauge.times) or gauge.times[index + 1] - sampled > longest_pause):
         return None
     return gauge.values[index]
+
+
+def _never_falls(values: Sequence[float]) -> bool:
+    return all(map(le, values, islice(values, 1, None)))
+
+
+def _counted(series: Series, restarts: Sequence[float], taken_up: float) -> Iterator[float]:
+    """The total at each sample of a counter that may begin again."""
+    total, previous, last = series.values[0] - taken_up, series.values[0], series.times[0]
+    yield total
+    for time, value in zip(islice(series.times, 1, None), islice(series.values, 1, None), strict=True):
+        begins_again = value < previous or (restarts and _any_between(restarts, last, time))
+        total += value if begins_again else value - previous
+        previous, last = value, time
+        yield total
 
 
 def _any_between(times: Sequence[float], after: float, until: float) -> bool:

@@ -1,6 +1,7 @@
 """The lab's command line; the Makefile's ``lab`` targets call it."""
 
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 import click
 
+from advisor.errors import AdvisorError
 from tests.lab.binaries import BuildError, build, toolbox
 from tests.lab.laboratory import Laboratory, laboratory
 from tests.lab.processes import LabError
@@ -129,7 +131,7 @@ def _tried(name: str, run: Callable[[], Sequence[str]]) -> list[str]:
     """What is wrong after a run; one that fails keeps no other from running."""
     try:
         return [f"{name}: {fault}" for fault in run()]
-    except (LabError, ScenarioError) as error:
+    except (LabError, ScenarioError, AdvisorError, subprocess.SubprocessError) as error:
         return [f"{name}: {error}"]
 
 

@@ -63,6 +63,8 @@ def _names(lab: Laboratory) -> list[str]:
 
 def _nudge(lab: Laboratory, nudge: Nudge) -> None:
     names, end, number = _names(lab), time.monotonic() + nudge.seconds, 0
+    if not names:
+        raise LabError("there is no cluster to write to")
     while time.monotonic() < end:
         name = names[number % len(names)]
         groups = lab.cluster.get(lab.cluster.ray_path(name))["spec"]["workerGroupSpecs"]

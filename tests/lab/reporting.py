@@ -11,6 +11,7 @@ from typing import Any, Final
 from advisor.analysis import Options, analyse
 from advisor.sources.recording import RecordingSource
 from tests.lab.binaries import versions
+from tests.lab.processes import LabError
 from tests.lab.suite import ADVISED, Loop, Run, spreads
 from tests.verdicts import Answer
 
@@ -23,8 +24,10 @@ _LOOP: Final = ADVISED.removesuffix("-advised")
 
 def rewrite(document: Path, text: str) -> None:
     """Put the tables between the document's two marks."""
-    before, _, rest = document.read_text(encoding="utf-8").partition(_BEGIN)
-    _, _, after = rest.partition(_END)
+    before, begin, rest = document.read_text(encoding="utf-8").partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise LabError(f"{document} has no place for the tables: {_BEGIN.strip()} and {_END.strip()}")
     document.write_text(f"{before}{_BEGIN}{text}{_END}{after}", encoding="utf-8")
 
 
@@ -90,7 +93,9 @@ def _loops(runs: Sequence[Run]) -> Iterator[str]:
         "compare says",
     )
     for after in (run for run in runs if run.scenario == ADVISED):
-        before = next(run for run in runs if run.folder == after.folder.parent / _LOOP)
+        before = next((run for run in runs if run.folder == after.folder.parent / _LOOP), None)
+        if before is None:
+            continue
         loop = Loop.of(before, after)
         yield _row(
             after.folder.parent.name,

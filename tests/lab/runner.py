@@ -71,9 +71,11 @@ def run_scenario(lab: Laboratory, scenario: Scenario, out: Path) -> dict[str, An
         with _paused(lab, scenario):
             return _run(lab, scenario, out)
     finally:
-        lab.stop_operators()
-        lab.plane.set_faults(Faults())
-        lab.cluster.wipe()
+        # The next scenario needs an empty cluster, whatever else fails.
+        with contextlib.ExitStack() as afterwards:
+            afterwards.callback(lab.cluster.wipe)
+            afterwards.callback(lab.plane.set_faults, Faults())
+            lab.stop_operators()
 
 
 @contextlib.contextmanager

@@ -139,7 +139,7 @@ class Hold(_Record, frozen=True, kw_only=True):
 
 
 class Part(_Record, frozen=True, kw_only=True):
-    """Pauses, resumes, kills or restarts a part of the lab: its name, for example scheduler, kwok or operator."""
+    """Pauses, resumes, kills or restarts a part of the lab: its name, for example kube-scheduler, kwok or operator."""
 
     name: str
     do: Literal["pause", "resume", "kill", "restart"]

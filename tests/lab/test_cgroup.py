@@ -1,6 +1,8 @@
+import functools
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +33,13 @@ SECOND: Final[Mapping[str, str]] = {
 }
 
 Populate = Callable[[Path], None]
+
+
+@pytest.fixture(autouse=True)
+def _quick_shutdown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server looks often whether it is to end."""
+    serve = functools.partialmethod(ThreadingHTTPServer.serve_forever, 0.01)
+    monkeypatch.setattr(ThreadingHTTPServer, "serve_forever", serve)
 
 
 @contextmanager

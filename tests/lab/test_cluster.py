@@ -191,7 +191,7 @@ class TestWipe:
         """What is deleted may stay for a while, Terminating."""
         server.put(PODS, pod("team-a", "slow"))
         server.put(RAYCLUSTERS, raycluster("team-a", "rc-000"))
-        server.linger = 2
+        server.linger = 1
         cluster.wipe()
         assert server.linger == 0
         assert (server.objects(PODS), server.objects(RAYCLUSTERS)) == ([], [])
