@@ -15,8 +15,8 @@ PYTEST_ARGS ?=
 # `make lock UPGRADE=--upgrade` moves every pin to the newest release; without it, pins that still fit stay.
 UPGRADE ?=
 
-# "command:debian-package" for each tool beside Python that tests need. None today.
-SYSTEM_TOOLS ?=
+# "command:debian-package" for each tool beside Python that tests need. None has to run as a service.
+SYSTEM_TOOLS ?= prometheus:prometheus promtool:prometheus
 
 DEMO := .venv/bin
 TEST := .venv-test/bin
@@ -122,18 +122,32 @@ lock: .venv-lock/.stamp ## pin the dependencies again (UPGRADE=--upgrade for the
 	compile pyproject.toml requirements/dev.in --constraint requirements/runtime.txt --output-file requirements/dev.txt
 	@if grep -n '://' requirements/*.txt; then echo "lock: a lock file names an address"; exit 1; fi
 
+# A Debian package starts its service when it is installed and at each boot. Tests start what they need themselves, so
+# both are kept from happening: the first by the policy that Debian asks, the second by disabling what came.
 .PHONY: system-deps
 system-deps: ## install the system packages that tests need, if any is missing
 	@missing=""; \
 	for pair in $(SYSTEM_TOOLS); do \
-	  command -v "$${pair%%:*}" >/dev/null || missing+=" $${pair##*:}"; \
+	  [[ " $$missing " == *" $${pair##*:} "* ]] || command -v "$${pair%%:*}" >/dev/null || missing+=" $${pair##*:}"; \
 	done; \
 	if [[ -z "$$missing" ]]; then \
 	  echo "system-deps: nothing to install"; \
+	elif ! command -v apt-get >/dev/null; then \
+	  echo "system-deps: no apt-get here; install by hand, or tests are skipped:$$missing"; \
 	else \
 	  echo "system-deps: installing$$missing"; \
-	  apt-get update --quiet; \
-	  DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $$missing; \
+	  as_root=""; [[ $$EUID -eq 0 ]] || as_root=sudo; \
+	  policy=/usr/sbin/policy-rc.d; \
+	  if [[ ! -e $$policy ]]; then \
+	    trap "$$as_root rm -f $$policy" EXIT; \
+	    printf '#!/bin/sh\nexit 101\n' | $$as_root install -m 755 /dev/stdin $$policy; \
+	  fi; \
+	  $$as_root apt-get update --quiet; \
+	  $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $$missing; \
+	  if command -v systemctl >/dev/null; then \
+	    dpkg-query --listfiles $$missing | sed -n 's|.*/systemd/system/\([^/]*\.service\)$$|\1|p' \
+	      | xargs --no-run-if-empty $$as_root systemctl --quiet disable; \
+	  fi; \
 	fi
 
 .PHONY: clean

@@ -6,8 +6,15 @@
     +-- InputError                    exit code 3
     |   +-- InputNotFoundError        exit code 3
     |   +-- InputFormatError          exit code 3
+    |   +-- StoreError                exit code 3
+    |       +-- StoreUnreachableError exit code 3
+    |       +-- StoreAccessError      exit code 3
+    |       +-- StoreAnswerError      exit code 3
+    |       +-- StoreQueryError       exit code 3
+    |       +-- StoreBudgetError      exit code 3
     +-- OutputError                   exit code 3
     +-- NothingToAnalyseError         exit code 4
+    +-- SettingsError                 exit code 2
     +-- UnknownNameError              exit code 2
 
 Each error says what is wrong, where, and what to do. The command line maps an error to its ``exit_code``; library
@@ -23,6 +30,13 @@ __all__ = [
     "InputNotFoundError",
     "NothingToAnalyseError",
     "OutputError",
+    "SettingsError",
+    "StoreAccessError",
+    "StoreAnswerError",
+    "StoreBudgetError",
+    "StoreError",
+    "StoreQueryError",
+    "StoreUnreachableError",
     "UnknownNameError",
 ]
 
@@ -64,6 +78,48 @@ class InputFormatError(InputError):
     """The input is not in a format that this program reads."""
 
 
+class StoreError(InputError):
+    """A store of samples, such as a Prometheus, does not give what it was asked for.
+
+    Args:
+        message: what is wrong, one sentence without a trailing stop.
+        where: the address without credentials, or the file of a credential.
+        hint: what the reader can do about it, or "".
+        too_much: whether less at once may succeed.
+    """
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "", too_much: bool = False) -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.too_much = too_much
+
+
+class StoreUnreachableError(StoreError):
+    """No connection, no trust in whom it leads to, or no whole answer in time."""
+
+
+class StoreAccessError(StoreError):
+    """Credentials are missing, refused, or cannot be read."""
+
+
+class StoreAnswerError(StoreError):
+    """The answer is not one of the Prometheus HTTP API. ``status`` is that of HTTP, 0 where it does not matter."""
+
+    status: int = 0
+
+
+class StoreQueryError(StoreError):
+    """The store understood the request and refuses it.
+
+    ``error_type`` is the API's ``errorType``, such as ``bad_data`` or ``timeout``.
+    """
+
+    error_type: str = ""
+
+
+class StoreBudgetError(StoreError):
+    """The number of requests that may be made is reached."""
+
+
 class OutputError(AdvisorError):
     """What was made cannot be written where it should go."""
 
@@ -74,6 +130,12 @@ class NothingToAnalyseError(AdvisorError):
     """The input was read, but holds no sample of a controller-runtime operator."""
 
     exit_code = 4
+
+
+class SettingsError(AdvisorError):
+    """Settings contradict each other, or one of them cannot be."""
+
+    exit_code = 2
 
 
 class UnknownNameError(AdvisorError):

@@ -1,21 +1,15 @@
 """The command ``analyze``: one input to one report."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import click
 
 from advisor.analysis import Options, override, report_of
-from advisor.cli.inputs import input_options, load_input
+from advisor.cli.inputs import Given, input_options, load_input
 from advisor.cli.output import ReportOutput, output_options
 from advisor.cli.progress import late_progress
 from advisor.cli.told import told_options
 from advisor.model.finding import Severity
 from advisor.model.raw import Setup
 from advisor.model.report import Report
-
-if TYPE_CHECKING:
-    from advisor.cli.scraperequest import ScrapeRequest
 
 __all__ = ["FOUND", "analyze"]
 
@@ -27,6 +21,9 @@ FOUND = 1
 @input_options
 @told_options
 @output_options
+@click.option(
+    "--explain-queries", is_flag=True, help="Print what would be asked of --prometheus and what it costs; ask nothing."
+)
 @click.option(
     "--set",
     "assignments",
@@ -41,21 +38,34 @@ FOUND = 1
 )
 def analyze(
     *,
-    recording: Path | None,
-    facts: Path | None,
-    scrape: "ScrapeRequest | None",
+    given: Given,
     told: Setup,
     output: ReportOutput,
+    explain_queries: bool,
     assignments: tuple[str, ...],
     fail_on: str | None,
 ) -> int:
     """Analyse one operator and print findings and advice."""
+    if explain_queries:
+        click.echo(_explained(given), nl=False)
+        return 0
     options = override(Options(), assignments)
     with late_progress("reading") as progress:
-        loaded = load_input(recording=recording, facts=facts, scrape=scrape, told=told, progress=progress)
+        loaded = load_input(given, progress, told)
         report = report_of(loaded, options)
     output.show(report)
     return FOUND if fail_on is not None and _has(report, Severity(fail_on)) else 0
+
+
+def _explained(given: Given) -> str:
+    """What would be asked of the store.
+
+    Raises:
+        UsageError: no store is given.
+    """
+    if given.prometheus is None:
+        raise click.UsageError("--explain-queries belongs to --prometheus URL.")
+    return given.prometheus.explained()
 
 
 def _has(report: Report, least: Severity) -> bool:

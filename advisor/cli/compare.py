@@ -9,7 +9,7 @@ from rich.console import Console
 from advisor.analysis import Options, override, report_of
 from advisor.analysis.compare import compare as compare_reports
 from advisor.analysis.loading import Progress
-from advisor.cli.inputs import load_input
+from advisor.cli.inputs import Given, load_input
 from advisor.cli.progress import late_progress
 from advisor.errors import InputFormatError, InputNotFoundError
 from advisor.model.comparison import Comparison, Outcome
@@ -72,7 +72,7 @@ def _report_of(path: Path, options: Options, progress: Progress) -> Report:
         return _read_report(path)
     is_facts = path.suffix in (".yaml", ".yml") and not path.is_dir()
     recording, facts = (None, path) if is_facts else (path, None)
-    return report_of(load_input(recording=recording, facts=facts, scrape=None, progress=progress), options)
+    return report_of(load_input(Given(recording=recording, facts=facts), progress), options)
 
 
 def _read_report(path: Path) -> Report:

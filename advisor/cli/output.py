@@ -1,7 +1,6 @@
 """Where a report goes and in which form, as one argument of the command."""
 
 import functools
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +9,11 @@ from typing import Any
 import click
 from rich.console import Console
 
-from advisor.errors import OutputError
 from advisor.model.report import Report
 from advisor.report.layout import PIPE_WIDTH
 from advisor.report.renderers import FORMS, render
 from advisor.report.textreport import plain_report, print_report
+from advisor.report.wholefile import write_whole
 
 __all__ = ["ReportOutput", "output_options", "write_whole"]
 
@@ -61,9 +60,9 @@ _OPTIONS = (
     click.option(
         "--out",
         "file",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Write the report to a file, whole or not at all, instead of standard output.",
+        help="Write the report to a file, whole or not at all, instead of standard output; a folder for many.",
     ),
     click.option("--verbose", "-v", is_flag=True, help="Show where each figure comes from, and what is not known."),
 )
@@ -76,38 +75,12 @@ def output_options(command: _Command) -> _Command:
     def with_output(form: str, file: Path | None, *, verbose: bool, **others: Any) -> object:  # noqa: ANN401 - as given
         if file is not None and not file.absolute().parent.is_dir():
             raise click.UsageError(f"--out: there is no folder {file.absolute().parent}.")
+        # Of many operators each report is a file in a folder.
+        if file is not None and file.is_dir() and others.get("fleet") is None:
+            raise click.UsageError(f"--out: {file} is a directory.")
         return command(output=ReportOutput(form, file, verbose), **others)
 
     wrapped: _Command = with_output
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)
     return wrapped
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that whoever reads it sees the old text or the new one, never a part.
-
-    What is no regular file, such as a pipe, is written as it is; a link stays one, and what it names is written.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
-    try:
-        if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
-            return
-        target = path.resolve()
-        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-        try:
-            partial.write_text(text, encoding="utf-8")
-            if target.exists():
-                partial.chmod(target.stat().st_mode)
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"cannot be written: {error.strerror}",
-            where=str(path),
-            hint="check the folder's permissions and free space",
-        ) from error

@@ -1,19 +1,26 @@
 """The command ``record``: scrapes an operator into a folder that ``analyze --recording`` reads."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from advisor.analysis.loading import Progress
+from advisor.cli.inputs import Given, live_options
 from advisor.cli.progress import late_progress
-from advisor.cli.scrapeoptions import Announcer, scrape_options
+from advisor.cli.scrapeoptions import Announcer
 from advisor.cli.scraperequest import ScrapeRequest
 from advisor.cli.told import told_options
-from advisor.model.raw import Setup
+from advisor.model.raw import ReadNote, Setup
 from advisor.signals.names import SELECTION
 from advisor.sources.pseudonyms import Pseudonyms
 from advisor.sources.recorder import Beside, Recorder
 from advisor.sources.scraping import Clock, Scraping
+
+if TYPE_CHECKING:
+    from advisor.cli.prometheusrequest import PrometheusRequest
 
 __all__ = ["record"]
 
@@ -21,7 +28,7 @@ _FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 
 
 @click.command()
-@scrape_options
+@live_options
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="A new or empty folder.")
 @click.option("--log", type=_FILE, metavar="FILE", help="The operator's log, copied when the scraping is over.")
 @click.option("--objects", type=_FILE, metavar="FILE", help="Object changes as JSON lines, copied likewise.")
@@ -34,7 +41,7 @@ _FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 )
 def record(
     *,
-    scrape: ScrapeRequest | None,
+    given: Given,
     out: Path,
     log: Path | None,
     objects: Path | None,
@@ -44,21 +51,46 @@ def record(
 ) -> None:
     """Record one operator into a folder, to analyse it later or elsewhere.
 
-    Ctrl-C ends it early, and what was recorded is kept.
+    --scrape records from now on; Ctrl-C ends it early, and what was recorded is kept. --prometheus records what a store
+    already has.
     """
-    if scrape is None:
-        raise click.UsageError("Missing option '--scrape'.")
+    if (given.scrape is None) == (given.prometheus is None):
+        raise click.UsageError("Give --scrape URL or --prometheus URL.")
     with late_progress("recording") as progress:
         recorder = Recorder(out, Beside(log, objects, told.version, told.args), Pseudonyms() if pseudonyms else None)
-        scraping = Scraping(
-            scrape.endpoints,
-            scrape.access,
-            scrape.plan,
-            None if all_series else SELECTION,
-            reporter=Announcer(progress),
-            clock=Clock(),
-        )
-        outcome = recorder.record(scraping, scrape.plan)
-    for problem in (*(f"{note.where}: {note.message}" for note in outcome.notes), *recorder.problems):
+        if given.prometheus is not None:
+            notes = _from_store(given.prometheus, recorder, progress, all_series=all_series)
+        else:
+            assert given.scrape is not None  # noqa: S101 - one of the two is given
+            notes = _from_operator(given.scrape, recorder, progress, all_series=all_series)
+    for problem in (*(f"{note.where}: {note.message}" for note in notes), *recorder.problems):
         click.echo(problem, err=True)
     click.echo(f"recorded in {out}; read it with: kuberay-advisor analyze --recording {shlex.quote(str(out))}")
+
+
+def _from_operator(
+    scrape: ScrapeRequest, recorder: Recorder, progress: Progress, *, all_series: bool
+) -> Sequence[ReadNote]:
+    """Scrape for as long as is asked for."""
+    selection = None if all_series else SELECTION
+    scraping = Scraping(
+        scrape.endpoints, scrape.access, scrape.plan, selection, reporter=Announcer(progress), clock=Clock()
+    )
+    return recorder.record(scraping, scrape.plan).notes
+
+
+def _from_store(
+    prometheus: "PrometheusRequest", recorder: Recorder, progress: Progress, *, all_series: bool
+) -> Sequence[ReadNote]:
+    """Read what the store has.
+
+    Raises:
+        UsageError: all series are asked for.
+    """
+    if all_series:
+        raise click.UsageError("--all-series belongs to --scrape: of a store, what an analysis reads is taken.")
+    with prometheus.client() as client:
+        source = prometheus.source(client, progress)
+        store = source.series(SELECTION)
+    recorder.keep(store, source.setup().version, prometheus.span.start, prometheus.span.end)
+    return source.notes

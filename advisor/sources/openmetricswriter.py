@@ -9,15 +9,16 @@ prometheus_client loses samples of a histogram that has several times.
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from advisor.model.raw import Series
 from advisor.sources.exposition import Exposition, Sample
 from advisor.sources.textstream import LineReader
 
-__all__ = ["GzipLines", "SampleSpool", "series_key"]
+__all__ = ["GzipLines", "SampleSpool", "series_key", "write_series"]
 
 _GZIP = zlib.MAX_WBITS | 16
 _LARGEST_EXACT = 2.0**53
@@ -136,20 +137,7 @@ class SampleSpool:
         for column in self._columns(names):
             columns[column.name].append(column)
         for name, members in columns.items():
-            yield _lines(*self._typed(name, members), members)
-
-    def _typed(self, name: str, members: list[_Column]) -> tuple[str, str]:
-        """Family and type of a sample name.
-
-        The text format types a counter by the name with ``_total``, OpenMetrics by that without. Where something else
-        has a name that the counter's family takes, or a value is negative, it is of unknown type.
-        """
-        base = name.removesuffix("_total")
-        if base != name and "counter" in (self._types.get(name), self._types.get(base)):
-            alone = base not in self._counts and f"{base}_created" not in self._counts
-            if alone and all(value >= 0.0 for column in members for value in column.values):
-                return base, "counter"
-        return name, "gauge" if self._types.get(name) == "gauge" else "unknown"
+            yield _lines(*_typed(name, members, self._types, self._counts), members)
 
     def _columns(self, names: list[str]) -> Iterable[_Column]:
         """The samples of some names, from the file."""
@@ -165,6 +153,37 @@ class SampleSpool:
                 column.times.append(float(time))
                 column.values.append(float(value))
         return columns.values()
+
+
+def write_series(path: Path, series: Iterable[Series]) -> None:
+    """Write series into a new OpenMetrics file; types follow from names, since stores forget them."""
+    columns: dict[str, list[_Column]] = {}
+    for one in series:
+        column = _Column(one.name, series_key(one.name, sorted(one.labels.items())), one.times, one.values)
+        columns.setdefault(one.name, []).append(column)
+    types = {name: "counter" for name in columns if name.endswith("_total")}
+    types |= {name: "gauge" for name in columns if not name.endswith(("_total", "_bucket", "_sum", "_count"))}
+    lines = GzipLines(path)
+    try:
+        for name, members in sorted(columns.items()):
+            lines.write(_lines(*_typed(name, members, types, columns), members))
+        lines.write(["# EOF"])
+    finally:
+        lines.close()
+
+
+def _typed(name: str, members: list[_Column], types: Mapping[str, str], names: Container[str]) -> tuple[str, str]:
+    """Family and type of a sample name.
+
+    The text format types a counter by the name with ``_total``, OpenMetrics by that without. Where something else
+    has a name that the counter's family takes, or a value is negative, it is of unknown type.
+    """
+    base = name.removesuffix("_total")
+    if base != name and "counter" in (types.get(name), types.get(base)):
+        alone = base not in names and f"{base}_created" not in names
+        if alone and all(value >= 0.0 for column in members for value in column.values):
+            return base, "counter"
+    return name, "gauge" if types.get(name) == "gauge" else "unknown"
 
 
 def _lines(family: str, kind: str, members: list[_Column]) -> Iterator[str]:

@@ -32,7 +32,7 @@ from advisor.knowledge.logs import (
     VERBOSE_START_MESSAGE,
     control_flow_error,
 )
-from advisor.model.raw import LogRecord, ObjectChange, Subject
+from advisor.model.raw import LogRecord, ObjectChange, Series, Subject
 from advisor.sources.exposition import Exposition, Sample
 
 __all__ = ["CONTROL_FLOW_TEXTS", "Pseudonyms", "anonymous_args", "anonymous_version"]
@@ -137,11 +137,16 @@ class Pseudonyms:
 
     def exposition(self, exposition: Exposition) -> Exposition:
         """A scrape without names."""
-        samples = [Sample(one.name, self._labels(one), one.value) for one in exposition.samples]
+        samples = [Sample(one.name, self._labels(one.name, one.labels), one.value) for one in exposition.samples]
         return exposition._replace(samples=samples)
 
-    def _labels(self, sample: Sample) -> tuple[tuple[str, str], ...]:
-        return tuple((label, self._value(sample.name, label, value)) for label, value in sample.labels)
+    def series(self, series: Series) -> Series:
+        """A series without names."""
+        labels = dict(self._labels(series.name, series.labels.items()))
+        return Series(series.name, labels, series.times, series.values)
+
+    def _labels(self, name: str, labels: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        return tuple((label, self._value(name, label, value)) for label, value in labels)
 
     def _value(self, name: str, label: str, value: str) -> str:
         # Before KubeRay 1.1 the queue's series name their controller so.

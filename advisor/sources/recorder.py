@@ -1,6 +1,6 @@
 """Making a recording: scrapes into a folder, then the log and the objects, so that an analysis can read it later."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 
 from advisor.errors import InputNotFoundError, OutputError
-from advisor.model.raw import LogRecord, ObjectChange
+from advisor.model.raw import LogRecord, ObjectChange, Series
 from advisor.sources.exposition import Exposition
-from advisor.sources.openmetricswriter import GzipLines, SampleSpool
+from advisor.sources.openmetricswriter import GzipLines, SampleSpool, write_series
 from advisor.sources.operatorlog import LogParser
 from advisor.sources.pseudonyms import Pseudonyms, anonymous_args, anonymous_version
 from advisor.sources.scraping import Outcome, Plan, Scraping
@@ -29,6 +29,15 @@ class Beside:
     objects: Path | None = None
     version: str | None = None
     args: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """Of a recording, in Unix seconds and seconds; None where it is not known yet, or at all."""
+
+    start: float | None = None
+    end: float | None = None
+    interval: float | None = None
 
 
 class Recorder:
@@ -53,7 +62,6 @@ class Recorder:
             folder.mkdir(parents=True, exist_ok=True)
             if any(folder.iterdir()):
                 raise OutputError("the folder is not empty", where=str(folder), hint="name a new folder with --out")
-            self._spool = SampleSpool(folder / _METRICS)
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -69,44 +77,65 @@ class Recorder:
             InputNotFoundError: no scrape succeeded, and the folder is as it was before.
             OutputError: it cannot be written to.
         """
+        names = self._pseudonyms
         try:
-            self._write_setup(plan, None)
+            spool = SampleSpool(self._folder / _METRICS)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+        def take(time: float, exposition: Exposition) -> None:
+            spool.take(time, names.exposition(exposition) if names else exposition)
+
+        try:
+            self._write_setup(_Times(interval=plan.interval))
             try:
-                outcome = scraping.run(self._take)
+                outcome = scraping.run(take)
             except InputNotFoundError:
+                spool.close()
                 self._withdraw()
                 raise
-            self._spool.sort()
-            if self._spool.refused:
-                self.problems.append(f"samples of too many series were left out: {self._spool.refused}")
-            self._write_setup(plan, outcome)
+            spool.sort()
+            if spool.refused:
+                self.problems.append(f"samples of too many series were left out: {spool.refused}")
+            self._write_setup(_Times(outcome.start, outcome.end, plan.interval))
             self._write_objects_and_log()
         except OSError as error:
             raise self._unwritable(error) from error
         finally:
             with suppress(OSError):
-                self._spool.close()
+                spool.close()
         return outcome
 
-    def _take(self, time: float, exposition: Exposition) -> None:
-        self._spool.take(time, self._pseudonyms.exposition(exposition) if self._pseudonyms else exposition)
+    def keep(self, series: Iterable[Series], version: str | None, start: float, end: float) -> None:
+        """Write series that were read elsewhere, with the version that was learnt there where none is stated.
+
+        Raises:
+            OutputError: it cannot be written to.
+        """
+        names = self._pseudonyms
+        try:
+            write_series(self._folder / _METRICS, map(names.series, series) if names else series)
+            self._write_setup(_Times(start, end), version)
+            self._write_objects_and_log()
+        except OSError as error:
+            raise self._unwritable(error) from error
 
     def _withdraw(self) -> None:
-        self._spool.close()
         for name in (_METRICS, _SETUP):
             (self._folder / name).unlink(missing_ok=True)
         if self._made:
             with suppress(OSError):
                 self._folder.rmdir()
 
-    def _write_setup(self, plan: Plan, outcome: Outcome | None) -> None:
+    def _write_setup(self, times: _Times, learnt: str | None = None) -> None:
         beside, hidden = self._beside, self._pseudonyms is not None
+        version = beside.version or learnt
         setup = {
-            "version": anonymous_version(beside.version) if hidden else beside.version,
+            "version": anonymous_version(version) if hidden else version,
             "args": list(anonymous_args(beside.args) if hidden else beside.args),
-            "start": outcome.start if outcome else None,
-            "end": outcome.end if outcome else None,
-            "scrape_interval_seconds": plan.interval,
+            "start": times.start,
+            "end": times.end,
+            "scrape_interval_seconds": times.interval,
         }
         part = self._folder / f"{_SETUP}.part"
         part.write_bytes(msgspec.json.format(msgspec.json.encode(setup), indent=1) + b"\n")

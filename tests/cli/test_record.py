@@ -81,7 +81,7 @@ class TestAnalyzeScrape:
         [
             (("--scrape", "ftp://a"), "--scrape: ftp://a: expected http://HOST"),
             (("--scrape", "http://a", "--scrape", "http://a:80"), "--scrape: the same endpoint is given twice."),
-            (("--scrape", "http://a", "--for", "5"), "'5' is no duration such as 90s, 5m or 1h30m"),
+            (("--scrape", "http://a", "--for", "5"), "'5' is no duration such as 90s, 5m, 1h30m or 7d"),
             (("--scrape", "http://a", "--for", "0.01s"), "'0.01s' is shorter than 0.1 s"),
             (("--scrape", "http://a", "--for", "1s"), "--for and --interval: the time is shorter than one interval"),
             (("--scrape", "http://a", "--header", "x"), "--header: expected 'Name: value'."),

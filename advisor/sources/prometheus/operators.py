@@ -1,0 +1,140 @@
+"""Which operators a store holds: found by the series that every controller-runtime operator exposes.
+
+Only the index is asked (``/api/v1/series``), so a month costs as little as an hour.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from advisor.errors import NothingToAnalyseError, UnknownNameError
+from advisor.sources.prometheus.promql import Matcher
+
+__all__ = ["KUBERAY_LEASE", "LEASE", "MARK", "Operator", "choose", "group_operators"]
+
+MARK: Final = "controller_runtime_max_concurrent_reconciles"
+"""Exposed once a controller, from its start on, by every operator on controller-runtime."""
+_CLUSTER_LABELS: Final = (
+    "cluster",
+    "k8s_cluster",
+    "k8s_cluster_name",
+    "kubernetes_cluster",
+    "cluster_name",
+    "cluster_id",
+)
+LEASE: Final = "leader_election_master_status"
+KUBERAY_LEASE: Final = "ray-operator-leader"
+"""The name in that series by which KubeRay's is known: a replica that only stands by exposes no controller."""
+_KUBERAY: Final = frozenset({"raycluster", "rayjob", "rayservice", "raycluster-controller"})
+_MOST_NAMED: Final = 10
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Operator:
+    """One operator: a job in a namespace of a cluster; "" where the store has no such label.
+
+    ``pods`` are the names of its Pods over the range, ``controllers`` the values of the ``controller`` label.
+    """
+
+    cluster: str
+    namespace: str
+    job: str
+    cluster_label: str = ""
+    controllers: tuple[str, ...] = ()
+    pods: tuple[str, ...] = ()
+    further: tuple[Matcher, ...] = ()
+    """Matchers that somebody gave beside."""
+    lease: str = ""
+    """What its replicas elect a leader for, where it is known."""
+
+    @property
+    def is_kuberay(self) -> bool:
+        """Whether it reconciles Ray's kinds."""
+        return self.lease == KUBERAY_LEASE or not _KUBERAY.isdisjoint(self.controllers)
+
+    @property
+    def name(self) -> str:
+        """Cluster, namespace and job, as far as there are such labels."""
+        return "/".join(part for part in (self.cluster, self.namespace, self.job) if part) or "unnamed"
+
+    def matchers(self) -> tuple[Matcher, ...]:
+        """What selects its own series; what it has no label for is left open."""
+        return (*self.place(), *((Matcher("job", "=", self.job),) if self.job else ()), *self.further)
+
+    def objects(self) -> tuple[Matcher, ...]:
+        """What selects its series about objects, whose namespace is the object's and not the operator's."""
+        pods = (Matcher.one_of("pod", self.pods),) if self.pods else ()
+        return (*(one for one in self.matchers() if one.label != "namespace"), *pods)
+
+    def place(self) -> tuple[Matcher, ...]:
+        """What selects its namespace, also in series of others about it."""
+        labels = ((self.cluster_label, self.cluster), ("namespace", self.namespace))
+        return tuple(Matcher(label, "=", value) for label, value in labels if label and value)
+
+
+def group_operators(
+    found: Iterable[Mapping[str, str]], cluster_label: str = "", further: tuple[Matcher, ...] = ()
+) -> tuple[Operator, ...]:
+    """The operators that series of the mark belong to, in order.
+
+    Args:
+        found: the labels of each series.
+        cluster_label: the label that tells clusters apart; the usual ones are tried where it is not given.
+        further: matchers that the series were selected with beside.
+    """
+    series = list(found)
+    label = cluster_label or next((one for one in _CLUSTER_LABELS if any(one in labels for labels in series)), "")
+    found_by: dict[tuple[str, str, str], list[Mapping[str, str]]] = {}
+    for labels in series:
+        key = (labels.get(label, "") if label else "", labels.get("namespace", ""), labels.get("job", ""))
+        found_by.setdefault(key, []).append(labels)
+    return tuple(
+        Operator(
+            *key,
+            cluster_label=label if key[0] else "",
+            controllers=_values(members, "controller"),
+            pods=_values(members, "pod"),
+            further=further,
+            lease=next(iter(_values((one for one in members if one.get("__name__") == LEASE), "name")), ""),
+        )
+        for key, members in sorted(found_by.items())
+    )
+
+
+def _values(series: Iterable[Mapping[str, str]], label: str) -> tuple[str, ...]:
+    return tuple(sorted({value for labels in series if (value := labels.get(label))}))
+
+
+def choose(operators: Sequence[Operator], *, narrowed: bool, where: str) -> Operator:
+    """The one operator to analyse: KubeRay's, if there is one; another only where somebody narrowed the choice to it.
+
+    Args:
+        operators: those found.
+        narrowed: whether somebody named a cluster, namespace, job or matcher.
+        where: the store, for the error.
+
+    Raises:
+        NothingToAnalyseError: none was found.
+        UnknownNameError: there are several, or none of KubeRay's.
+    """
+    if not operators:
+        raise NothingToAnalyseError(
+            f"no series {MARK} in this time, so no operator is scraped into this store",
+            where=where,
+            hint="is the operator's /metrics scraped (metrics.serviceMonitor.enabled in KubeRay's chart), "
+            "by a Prometheus that this store belongs to, and in this time (--last, --until)?",
+        )
+    kuberay = [one for one in operators if one.is_kuberay]
+    candidates = kuberay or (operators if narrowed else [])
+    if len(candidates) == 1:
+        return candidates[0]
+    shown = ", ".join(one.name for one in (candidates or operators)[:_MOST_NAMED])
+    more = (
+        "" if len(candidates or operators) <= _MOST_NAMED else f" and {len(candidates or operators) - _MOST_NAMED} more"
+    )
+    what = f"{len(candidates)} operators" if candidates else "no KubeRay operator, but others"
+    raise UnknownNameError(
+        f"there are {what} in this store: {shown}{more}" if candidates else f"there is {what}: {shown}{more}",
+        where=where,
+        hint="choose one with --cluster, --namespace and --job",
+    )

@@ -1,0 +1,164 @@
+"""What is asked of a store for one operator, why, and in which steps.
+
+A short range is read whole, as the samples that were scraped. A long one is read twice: coarsely, at one-minute steps,
+without histogram buckets; then the busiest stretches as scraped, buckets included. The step of the coarse pass and the
+length of the fine one are bounded, so that a month costs what a week costs.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from advisor.model.raw import Selection
+from advisor.sources.prometheus.client import Query
+from advisor.sources.prometheus.operators import MARK, Operator
+from advisor.sources.prometheus.promql import Matcher, selector
+
+__all__ = ["COARSE_SECONDS", "MOST_SPANS", "Pass", "Plan", "Span", "make_plan", "probe_query", "spans_within"]
+
+COARSE_SECONDS: Final = 60.0
+_WHOLE_POINTS: Final = 1500
+"""Samples of one series up to which a range is read whole: six hours at 15 s."""
+_COARSE_POINTS: Final = 10_080
+"""Samples of one series in a coarse pass: a week at one minute."""
+MOST_SPANS: Final = 3
+"""Stretches that a fine pass reads."""
+_FOREIGN: Final = ("container_", "kube_")
+_POD_INFO: Final = "kube_pod_container_info"
+_CONTAINERS: Final = "kuberay-operator|manager|operator"
+_NATIVE: Final = (
+    "controller_runtime_reconcile_time_seconds",
+    "workqueue_queue_duration_seconds",
+    "workqueue_work_duration_seconds",
+    "rest_client_request_duration_seconds",
+    "rest_client_rate_limiter_duration_seconds",
+)
+"""Histograms that a store may hold in native form, under the family's own name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of time in Unix seconds."""
+
+    start: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        """Its length."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A query over a time; ``step`` in seconds, None for the samples as they were scraped."""
+
+    query: Query
+    step: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one operator's range is read: ``first`` whole, then ``fine`` over as many samples as ``fine_points`` allows.
+
+    ``fine`` is None where the range is short enough to be read at once as it was scraped.
+    """
+
+    span: Span
+    interval: float
+    first: tuple[Pass, ...]
+    fine: Pass | None
+    coarse_step: float | None
+
+    @property
+    def fine_points(self) -> int:
+        """Samples of one series that the fine pass may read: fewer than the coarse one, which so sets the pace."""
+        return 0 if self.coarse_step is None else math.floor(0.5 * self.span.seconds / self.coarse_step)
+
+
+def make_plan(operator: Operator, selection: Selection, span: Span, interval: float) -> Plan:
+    """The plan for one operator.
+
+    Args:
+        operator: which.
+        selection: the samples that an analysis needs.
+        span: the range.
+        interval: seconds from one scrape to the next.
+    """
+    queries = _Queries(operator, selection)
+    if span.seconds <= _WHOLE_POINTS * interval:
+        whole = [Pass(query, None) for query in (*queries.plain(), queries.buckets(), queries.container())]
+        return Plan(span, interval, (*whole, Pass(queries.objects(), interval)), None, None)
+    step = coarse_step(span, interval)
+    coarse = tuple(Pass(query, step) for query in (*queries.plain(), queries.container(), queries.objects()))
+    return Plan(span, interval, coarse, Pass(queries.everything(), None), step)
+
+
+def coarse_step(span: Span, interval: float) -> float:
+    """Seconds between the samples of a coarse pass, whole minutes."""
+    least = max(COARSE_SECONDS, interval, span.seconds / _COARSE_POINTS)
+    return COARSE_SECONDS * math.ceil(least / COARSE_SECONDS - 1e-9)
+
+
+def probe_query(operator: Operator) -> Query:
+    """Asks for the times at which the operator was scraped of late."""
+    return Query(selector(["process_start_time_seconds", MARK], operator.matchers()), "scrape interval and last sample")
+
+
+class _Queries:
+    def __init__(self, operator: Operator, selection: Selection) -> None:
+        self._operator = operator
+        own = sorted(name for name in selection.names if not name.startswith(_FOREIGN) and name != "up")
+        self._plain = [name for name in own if not name.endswith("_bucket")]
+        self._buckets = [name for name in own if name.endswith("_bucket")]
+        self._foreign = sorted(name for name in selection.names if name.startswith(_FOREIGN))
+        self._aggregated = selection.aggregated
+
+    def plain(self) -> tuple[Query, ...]:
+        """Counters and gauges, the queue and the controllers apart from the client and the process."""
+        queue = [name for name in self._plain if name.startswith(("controller_runtime_", "workqueue_"))]
+        other = [name for name in self._plain if name not in queue]
+        native_queue = [name for name in _NATIVE if name.startswith(("controller_runtime_", "workqueue_"))]
+        native_other = [name for name in _NATIVE if name not in native_queue]
+        return (
+            self._own((*queue, *native_queue), "workers, queue and reconciles"),
+            self._own((*other, *native_other), "API client, process and leadership"),
+        )
+
+    def buckets(self) -> Query:
+        """Buckets of histograms."""
+        return self._own(self._buckets, "distribution of reconcile time and limiter wait")
+
+    def everything(self) -> Query:
+        """All of the operator's own series."""
+        return self._own((*self._plain, *self._buckets, *_NATIVE), "the same as scraped, with distributions")
+
+    def container(self) -> Query:
+        """What kubelet and kube-state-metrics expose about the operator's container."""
+        pods = self._operator.pods
+        about = Matcher.one_of("pod", pods) if pods else Matcher("container", "=~", _CONTAINERS)
+        foreign = selector((*self._foreign, _POD_INFO), (*self._operator.place(), about))
+        return Query(foreign, "CPU, memory, limits and image of the container")
+
+    def objects(self) -> Query:
+        """How many Ray objects there are, one series of each kind in place of one of each object."""
+        labels = sorted({label for kept in self._aggregated.values() for label in kept})
+        text = selector(sorted(self._aggregated), self._operator.objects())
+        return Query(f"sum by (__name__, {', '.join(labels)}) ({text})", "how many Ray objects there are")
+
+    def _own(self, names: Iterable[str], purpose: str) -> Query:
+        return Query(selector(list(names), self._operator.matchers()), purpose)
+
+
+def spans_within(spans: Sequence[Span], points: int, interval: float, margin: float) -> tuple[Span, ...]:
+    """As many of the spans, the first ones first, as a number of samples allows, each with a margin before it."""
+    chosen: list[Span] = []
+    left = points * interval
+    for span in spans:
+        length = min(span.seconds, left)
+        if length < 2 * interval:
+            break
+        chosen.append(Span(span.start - margin, span.start + length))
+        left -= length + margin
+    return tuple(sorted(chosen, key=lambda one: one.start))

@@ -1,0 +1,170 @@
+"""One operator in a Prometheus-compatible store, as a source of samples like any other.
+
+Counters come as they are: increases and resets are computed from them by the same code as for a recording.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from advisor.errors import NothingToAnalyseError
+from advisor.model.raw import LogRecord, ObjectChange, ReadNote, Selection, Series, SeriesStore, Setup
+from advisor.signals.curves import usual_pause
+from advisor.sources.prometheus.busiest import busiest
+from advisor.sources.prometheus.client import PrometheusClient, Query, Result
+from advisor.sources.prometheus.native import classic_series
+from advisor.sources.prometheus.operators import Operator
+from advisor.sources.prometheus.plan import MOST_SPANS, Pass, Plan, Span, make_plan, probe_query, spans_within
+from advisor.sources.prometheus.retime import retimed
+from advisor.sources.prometheus.splice import splice
+
+__all__ = ["IN_FLIGHT", "USUAL_INTERVAL", "PrometheusSource"]
+
+IN_FLIGHT: Final = 2
+"""Requests made at a time: a store that others need too should not notice."""
+_PROBE_SECONDS: Final = 3600.0
+USUAL_INTERVAL: Final = 30.0
+"""KubeRay's ServiceMonitor default, assumed where too few samples tell."""
+_DOWNSAMPLED_SECONDS: Final = 240.0
+"""Samples further apart than this are not scraped so: Thanos keeps one in five minutes, or in an hour."""
+_POD_INFO: Final = "kube_pod_container_info"
+_STALE_INTERVALS: Final = 5
+
+
+class PrometheusSource:
+    """What a store holds about one operator in a range.
+
+    Args:
+        client: the store.
+        operator: which operator.
+        span: the range, in Unix seconds.
+        progress: is told what is read.
+    """
+
+    kind = "prometheus"
+    log_lines = 0
+
+    def __init__(
+        self,
+        client: PrometheusClient,
+        operator: Operator,
+        span: Span,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._client = client
+        self._operator = operator
+        self._span = span
+        self._progress = progress
+        self._version: str | None = None
+        self.notes: list[ReadNote] = []
+
+    @property
+    def _where(self) -> str:
+        return f"{self._client.name}, {self._operator.name}"
+
+    def series(self, selection: Selection) -> SeriesStore:
+        """The selected samples, coarsely where the range is long, and as scraped where most happened.
+
+        Raises:
+            InputError: the store does not answer as it should.
+            NothingToAnalyseError: the operator has no samples at the end of the range.
+        """
+        plan = make_plan(self._operator, selection, self._span, self._interval())
+        found = self._read(plan.first, plan.span)
+        if plan.fine is not None:
+            found = self._refined(found, plan, plan.fine, selection)
+        found = retimed(found, frozenset(selection.aggregated), plan.coarse_step or plan.interval)
+        self._version = _version(found)
+        self.notes.extend(ReadNote(where=self._client.name, message=text) for text in self._client.warnings)
+        return self._store(found)
+
+    def log(self) -> Iterable[LogRecord]:
+        """No log: a store of metrics has none."""
+        return ()
+
+    def changes(self) -> Iterable[ObjectChange]:
+        """No object changes, likewise."""
+        return ()
+
+    def setup(self) -> Setup:
+        """The version by the tag of the container's image, where kube-state-metrics tells it."""
+        return Setup(version=self._version)
+
+    def _store(self, found: Iterable[Series]) -> SeriesStore:
+        return SeriesStore((one for one in found if one.name != _POD_INFO), origin=self._where)
+
+    def _interval(self) -> float:
+        """Seconds from one scrape to the next at the end of the range.
+
+        Raises:
+            NothingToAnalyseError: there are no samples there or anywhere before.
+        """
+        for seconds in dict.fromkeys((min(_PROBE_SECONDS, self._span.seconds), self._span.seconds)):
+            probed = self._client.instant(_over(probe_query(self._operator), seconds), self._span.end).series
+            times = max((one.times for one in probed), key=len, default=None)
+            if times is not None:
+                break
+        else:
+            raise NothingToAnalyseError(
+                "no samples of this operator in this time",
+                where=self._where,
+                hint="name another time with --last and --until",
+            )
+        interval = usual_pause(times) or USUAL_INTERVAL
+        self._note_age(max(one.times[-1] for one in probed), interval)
+        return interval
+
+    def _note_age(self, last: float, interval: float) -> None:
+        if interval >= _DOWNSAMPLED_SECONDS:
+            message = f"one sample in {interval:.0f} s: down-sampled, so short bursts are not in it"
+            self.notes.append(ReadNote(where=self._where, message=message))
+        age = self._span.end - last
+        if age > _STALE_INTERVALS * interval:
+            message = f"the last sample is {age:.0f} s older than the end of the range"
+            self.notes.append(ReadNote(where=self._where, message=message))
+
+    def _read(self, passes: Sequence[Pass], span: Span) -> list[Series]:
+        with ThreadPoolExecutor(IN_FLIGHT) as pool:
+            results = list(pool.map(lambda one: self._ask(one, span), passes))
+        return [series for result in results for series in (*result.series, *classic_series(result.histograms))]
+
+    def _ask(self, one: Pass, span: Span) -> Result:
+        self._progress(f"reading {one.query.purpose}")
+        if one.step is None:
+            return self._client.instant(_over(one.query, span.seconds), span.end)
+        return self._client.range(one.query, span.start, span.end, one.step)
+
+    def _refined(self, found: list[Series], plan: Plan, fine: Pass, selection: Selection) -> list[Series]:
+        """With the busiest stretches as they were scraped, in place of the coarse samples there."""
+        margin = 2 * max(plan.interval, plan.coarse_step or 0.0)
+        computed = frozenset(selection.aggregated)
+        ranked = busiest(self._store(one for one in found if one.name not in computed)) or (
+            Span(plan.span.end - margin, plan.span.end),
+        )
+        spans = spans_within(ranked[:MOST_SPANS], plan.fine_points, plan.interval, margin)
+        for span in spans:
+            found = splice(found, self._read((fine,), span), span)
+        seconds = sum(span.seconds for span in spans)
+        self.notes.append(
+            ReadNote(
+                where=self._where,
+                message=f"read at one sample in {plan.coarse_step:.0f} s, and {seconds / 3600:.1f} h in {len(spans)} "
+                "stretches where most happened as scraped; distributions are of those alone",
+            )
+        )
+        return found
+
+
+def _over(query: Query, seconds: float) -> Query:
+    """The samples of a selector over a time, as they were scraped."""
+    return Query(f"{query.text}[{max(1, round(seconds))}s]", query.purpose)
+
+
+def _version(found: Iterable[Series]) -> str | None:
+    """The tag of the newest image of the operator's container."""
+    images = [(one.times[-1], one.labels.get("image", "")) for one in found if one.name == _POD_INFO and one.times]
+    for _, image in sorted(images, reverse=True):
+        tag = image.partition("@")[0].rpartition(":")[2]
+        if tag and "/" not in tag and tag != image:
+            return tag.removeprefix("v")
+    return None
