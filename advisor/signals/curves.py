@@ -9,7 +9,7 @@ is where counting is taken up, unless the process is known to have started durin
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, pairwise
 from operator import le
 
@@ -45,10 +45,10 @@ class Curve:
             self.totals.append(0.0)
         taken_up = 0.0 if before >= 0 else series.values[0]
         self.times.extend(series.times)
-        if _never_falls(series.values) and not (restarts and _any_between(restarts, series.times[0], series.times[-1])):
-            self.totals.extend([value - taken_up for value in series.values])
-        else:
-            self.totals.extend(_counted(series, restarts, taken_up))
+        at, total = 0, -taken_up
+        for begin in (*_beginnings(series, restarts), len(series)):
+            self.totals.extend([value + total for value in series.values[at:begin]])
+            at, total = begin, self.totals[-1]
 
     @classmethod
     def merged(cls, curves: Sequence["Curve"]) -> "Curve":
@@ -186,20 +186,10 @@ def _held(gauge: Gauge, time: float, longest_pause: float) -> float | None:
     return gauge.values[index]
 
 
-def _never_falls(values: Sequence[float]) -> bool:
-    return all(map(le, values, islice(values, 1, None)))
-
-
-def _counted(series: Series, restarts: Sequence[float], taken_up: float) -> Iterator[float]:
-    """The total at each sample of a counter that may begin again."""
-    total, previous, last = series.values[0] - taken_up, series.values[0], series.times[0]
-    yield total
-    for time, value in zip(islice(series.times, 1, None), islice(series.values, 1, None), strict=True):
-        begins_again = value < previous or (restarts and _any_between(restarts, last, time))
-        total += value if begins_again else value - previous
-        previous, last = value, time
-        yield total
-
-
-def _any_between(times: Sequence[float], after: float, until: float) -> bool:
-    return bisect_right(times, until) > bisect_right(times, after)
+def _beginnings(series: Series, restarts: Sequence[float]) -> list[int]:
+    """Indices of samples, but for the first, at which counting began again at zero."""
+    values = series.values
+    begun = {bisect_left(series.times, restart) for restart in restarts}
+    if not all(map(le, values, islice(values, 1, None))):
+        begun |= {index for index, (before, value) in enumerate(pairwise(values), start=1) if value < before}
+    return sorted(begun - {0, len(series)})

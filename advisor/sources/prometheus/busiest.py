@@ -1,30 +1,24 @@
 """The stretches of a range in which the operator had most to do, from a coarse reading of it."""
 
-from advisor.model.raw import SeriesStore, Setup
+from advisor.model.raw import SeriesStore
 from advisor.model.signal import Window
 from advisor.model.signals import EpisodeKind
-from advisor.signals.controllers import ControllerSeries
-from advisor.signals.episodes import CutRules
-from advisor.signals.logdigest import LogDigest
-from advisor.signals.objecttimeline import ObjectTimeline
-from advisor.signals.observations import Observations
+from advisor.signals.controllers import ControllerSeries, controller_series
+from advisor.signals.episodes import CutRules, cut
+from advisor.signals.instances import Instances
 from advisor.sources.prometheus.plan import Span
 
 __all__ = ["busiest"]
 
 
 def busiest(store: SeriesStore) -> tuple[Span, ...]:
-    """Loads and start-ups, those first in which workers and waiting keys spent most time; the end of the range last.
-
-    The end is what somebody who is called at night asks about, even where nothing happens.
-    """
-    observed = Observations(store, LogDigest(), ObjectTimeline(), Setup())
-    whole = observed.whole()
-    if whole is None:
-        return ()
+    """Loads and start-ups, those first in which workers and keys spent most time; none where nothing was."""
+    instances = Instances(store)
+    controllers, _ = controller_series(store, instances)
+    episodes = cut(controllers, instances.scrape_times(), instances.starts(), CutRules())
     spent = {
-        episode.window: sum(_key_seconds(one, episode.window) for one in observed.controllers)
-        for episode in observed.episodes(CutRules())
+        episode.window: sum(_key_seconds(one, episode.window) for one in controllers)
+        for episode in episodes
         if episode.kind is not EpisodeKind.QUIET
     }
     ranked = sorted(spent, key=lambda window: (-spent[window], window.start))
