@@ -21,6 +21,7 @@ from advisor.diagnosis.findings import RULES
 from advisor.knowledge.catalogue import METRICS
 from advisor.knowledge.render import render_markdown
 from advisor.report.comparisonjson import comparison_schema
+from advisor.report.fleetjson import fleet_schema
 from advisor.report.jsonreport import report_schema
 from advisor.report.pages import render_page
 from advisor.report.whatifjson import whatif_schema
@@ -42,6 +43,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "docs/conformance.md", conformance.page()
     yield "advisor/schemas/report-v1.schema.json", json.dumps(report_schema(), indent=1) + "\n"
     yield "advisor/schemas/comparison-v1.schema.json", json.dumps(comparison_schema(), indent=1) + "\n"
+    yield "advisor/schemas/fleet-v1.schema.json", json.dumps(fleet_schema(), indent=1) + "\n"
     yield "advisor/schemas/whatif-v1.schema.json", json.dumps(whatif_schema(), indent=1) + "\n"
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from advisor.analysis.loading import Progress, ignore_progress
 from advisor.analysis.situations import Situation
 from advisor.engines.base import Engine
+from advisor.engines.forecasts import forecast_weight, run_forecast
 from advisor.model.signal import Unit
 from advisor.model.text import format_value
 from advisor.model.whatif import (
@@ -90,7 +91,12 @@ def what_if(situation: Situation, question: Question, engine: Engine, progress: 
     )
     finished: dict[int, Forecast] = {}
     progress(f"forecast 1 of {len(tasks)}")
-    running = engine.run(tasks, lambda done, of: progress(f"forecast {min(done + 1, of)} of {of}"))
+    running = engine.run(
+        run_forecast,
+        tasks,
+        lambda done, of: progress(f"forecast {min(done + 1, of)} of {of}"),
+        weigh=forecast_weight,
+    )
     try:
         for place, found in running:
             finished[place] = found  # noqa: PERF403 - what is finished stays when the next one is interrupted

@@ -3,6 +3,7 @@
 import click
 
 from advisor.analysis import Options, override, report_of
+from advisor.cli.fleetoptions import FleetOptions, fleet_options
 from advisor.cli.inputs import Given, input_options, load_input
 from advisor.cli.output import ReportOutput, output_options
 from advisor.cli.progress import late_progress
@@ -20,6 +21,7 @@ FOUND = 1
 @click.command()
 @input_options
 @told_options
+@fleet_options
 @output_options
 @click.option(
     "--explain-queries", is_flag=True, help="Print what would be asked of --prometheus and what it costs; ask nothing."
@@ -40,16 +42,23 @@ def analyze(
     *,
     given: Given,
     told: Setup,
+    fleet: FleetOptions | None,
     output: ReportOutput,
     explain_queries: bool,
     assignments: tuple[str, ...],
     fail_on: str | None,
 ) -> int:
-    """Analyse one operator and print findings and advice."""
+    """Analyse one operator and print findings and advice; or many: a report of each, and a summary."""
     if explain_queries:
         click.echo(_explained(given), nl=False)
         return 0
     options = override(Options(), assignments)
+    if fleet is not None:
+        from advisor.cli.fleetcommand import FleetRequest, entries_of, run_fleet
+
+        return run_fleet(
+            FleetRequest(entries_of(fleet, given, told), output.file, output.form, options, fleet, fail_on)
+        )
     with late_progress("reading") as progress:
         loaded = load_input(given, progress, told)
         report = report_of(loaded, options)

@@ -33,7 +33,10 @@ class ReportOutput:
 
         Raises:
             OutputError: the file cannot be written; what was there before still is.
+            UsageError: it is a folder.
         """
+        if self.file is not None and self.file.is_dir():
+            raise click.UsageError(f"--out: {self.file} is a folder; name a file in it.")
         console = Console(highlight=False)
         if self.form == "text" and self.file is None and console.is_terminal:
             print_report(report, console, verbose=self.verbose)

@@ -9,9 +9,11 @@ from typing import Any
 
 import click
 
+from advisor.analysis.fleetsources import store_spec
 from advisor.errors import AdvisorError
 from advisor.report.queriestext import queries_text
 from advisor.signals.names import SELECTION
+from advisor.sources.fleetspec import PrometheusSpec
 from advisor.sources.prometheus.auth import Access
 from advisor.sources.prometheus.client import PrometheusClient
 from advisor.sources.prometheus.discovery import Where, find_operator, find_operators
@@ -34,6 +36,8 @@ class PrometheusRequest:
     access: Access
     where: Where
     span: Span
+    has_end: bool = False
+    """Whether somebody named the end, which is now otherwise."""
 
     def client(self) -> PrometheusClient:
         """A client of the store; nothing is asked yet."""
@@ -53,6 +57,11 @@ class PrometheusRequest:
         """
         progress("looking for the operator")
         return PrometheusSource(client, find_operator(client, self.where, self.span), self.span, progress)
+
+    def spec(self) -> PrometheusSpec:
+        """The store as a fleet file would name it."""
+        until = self.span.end if self.has_end else None
+        return store_spec(self.url, self.access, self.where, seconds=self.span.seconds, until=until)
 
     def explained(self) -> str:
         """The queries that a source of this makes, with what they cost; nothing is asked."""
@@ -79,9 +88,8 @@ def request_of(given: Mapping[str, Any]) -> PrometheusRequest:
         given["job"] or "",
         tuple(map(_matcher, given["matchers"])),
     )
-    return PrometheusRequest(
-        given["url"], _access(given), where, Span(until - (given["last"] or DEFAULT_SECONDS), until)
-    )
+    span = Span(until - (given["last"] or DEFAULT_SECONDS), until)
+    return PrometheusRequest(given["url"], _access(given), where, span, has_end=given["until"] is not None)
 
 
 def time_of(text: str) -> float:

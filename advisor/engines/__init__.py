@@ -1,5 +1,23 @@
-"""Where many forecasts run: in this process, on the cores of this machine, or on Ray."""
+"""Where many tasks run: in this process, on the cores of this machine, or on Ray."""
 
-from advisor.engines.base import Engine, EngineUnavailableError, Tell, engine_named, ignore_finished
+from advisor.engines.base import (
+    Engine,
+    EngineUnavailableError,
+    Outcome,
+    TaskTimeoutError,
+    Tell,
+    engine_named,
+    equal_weight,
+    ignore_finished,
+)
 
-__all__ = ["Engine", "EngineUnavailableError", "Tell", "engine_named", "ignore_finished"]
+__all__ = [
+    "Engine",
+    "EngineUnavailableError",
+    "Outcome",
+    "TaskTimeoutError",
+    "Tell",
+    "engine_named",
+    "equal_weight",
+    "ignore_finished",
+]

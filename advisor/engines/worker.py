@@ -1,4 +1,4 @@
-"""The program of a worker process: it reads all tasks, then places of tasks, and writes what each came to."""
+"""The program of a worker process: it reads function and tasks, then places of tasks, and writes what each came to."""
 
 import gc
 import os
@@ -6,22 +6,20 @@ import pickle
 import sys
 import threading
 import time
-from typing import IO
+from collections.abc import Callable
+from typing import IO, Any
 
-from advisor.engines.base import run_one
-from advisor.twin.predict import Forecast, ForecastTask
+from advisor.engines.trying import packed, tried
 
-__all__ = ["main", "serve"]
+__all__ = ["READY", "main", "serve"]
 
+READY = b"\n"
+"""Written once everything is imported and read."""
 _LOOK_SECONDS = 0.5
-
-Outcome = tuple[Forecast | None, BaseException | None]
 
 
 def main() -> None:
     """Serve standard input and output until the input ends."""
-    # What imports made stays: no collection needs to look at it again.
-    gc.freeze()
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     answers = sys.stdout.buffer
     # Whatever else is printed must not get between the answers.
@@ -39,27 +37,20 @@ def _end_with(parent: int) -> None:
 def serve(questions: IO[bytes], answers: IO[bytes]) -> None:
     """Answer until the questions end."""
     try:
-        tasks: list[ForecastTask] = pickle.load(questions)  # noqa: S301 - written by our own parent
+        function, tasks = _work(questions)
+        # What imports made stays: no collection needs to look at it again.
+        gc.freeze()
+        answers.write(READY)
+        answers.flush()
         while True:
-            index: int = pickle.load(questions)  # noqa: S301 - as above
-            answers.write(_packed(_outcome(tasks[index])))
+            place: int = pickle.load(questions)  # noqa: S301 - written by our own parent
+            answers.write(packed(tried(function, tasks[place])))
             answers.flush()
     except (EOFError, BrokenPipeError):
         return
 
 
-def _outcome(task: ForecastTask) -> Outcome:
-    try:
-        return run_one(task), None
-    except Exception as error:  # noqa: BLE001 - raised again where the forecast is asked for
-        return None, error
-
-
-def _packed(outcome: Outcome) -> bytes:
-    try:
-        data = pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL)
-        if outcome[1] is not None:
-            pickle.loads(data)  # noqa: S301 - an exception may come apart only here
-    except Exception:  # noqa: BLE001 - an error that cannot travel is told by its text
-        return pickle.dumps((None, RuntimeError(repr(outcome[1]))), pickle.HIGHEST_PROTOCOL)
-    return data
+def _work(questions: IO[bytes]) -> tuple[Callable[[Any], object], list[Any]]:
+    """Function and tasks; reading them imports what they need, and nothing else."""
+    function, tasks = pickle.load(questions)  # noqa: S301 - as above
+    return function, tasks

@@ -9,6 +9,7 @@ from advisor.model.settings import Settings
 from advisor.model.signal import Signal, Window
 
 __all__ = [
+    "ApiServerSignals",
     "ClientSignals",
     "ControllerSignals",
     "DemandSignals",
@@ -173,6 +174,13 @@ class ExternalSignals(msgspec.Struct, frozen=True, kw_only=True):
     timeouts_per_second: Signal
 
 
+class ApiServerSignals(msgspec.Struct, frozen=True, kw_only=True):
+    """What the API server's own series say of the writes of Ray objects, Pods and Services by anybody, and of 429."""
+
+    write_seconds_mean: Signal
+    rejected_per_second: Signal
+
+
 class LogSignals(msgspec.Struct, frozen=True, kw_only=True):
     """What only the operator's log tells."""
 
@@ -243,6 +251,8 @@ class OperatorSignals(msgspec.Struct, frozen=True, kw_only=True):
     """``priority``, ``classic`` or ``unknown``."""
     absent_series: tuple[str, ...]
     """Series of the catalogue that this operator should expose and does not."""
+    api_server: ApiServerSignals | None = None
+    """None where the input holds nothing of the API server itself."""
 
     def controller(self, name: str) -> ControllerSignals | None:
         """The controller of that label, or None."""

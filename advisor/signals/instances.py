@@ -15,11 +15,11 @@ __all__ = ["Instances", "instance_of"]
 
 _LEADER = "leader_election_master_status"
 _START = "process_start_time_seconds"
-_FOREIGN_PREFIXES = ("container_", "kube_")
+_FOREIGN_PREFIXES = ("apiserver_", "container_", "kube_")
 
 
 def _is_foreign(name: str) -> bool:
-    """Whether a series is scraped from something else than the operator: the kubelet or kube-state-metrics."""
+    """Whether a series is scraped from something else than the operator: the kubelet, say."""
     return name.startswith(_FOREIGN_PREFIXES)
 
 

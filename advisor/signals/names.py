@@ -1,6 +1,7 @@
 """Which samples the signals are made from."""
 
 from advisor.model.raw import Selection
+from advisor.signals.apiserver import API_SERVER_SERIES
 
 __all__ = ["CORE_SERIES", "SELECTION"]
 
@@ -58,6 +59,7 @@ SELECTION = Selection(
         "kuberay_cluster_condition_provisioned": ("condition", "instance", "pod"),
         "kuberay_job_info": ("instance", "pod"),
         "kuberay_service_info": ("instance", "pod"),
+        **API_SERVER_SERIES,
     },
 )
 """What a source has to deliver; one series per object becomes one series in all."""

@@ -12,6 +12,7 @@ from advisor.model.signal import Window
 from advisor.model.signals import Episode, OperatorSignals
 from advisor.model.timeline import Timeline
 from advisor.model.trace import DemandTrace
+from advisor.signals.apiserver import ApiServerSeries
 from advisor.signals.budget import inferred_write_seconds, time_budget
 from advisor.signals.client import ClientSeries
 from advisor.signals.controllers import ControllerSeries, LogShare, controller_series
@@ -61,6 +62,7 @@ class Observations:
         self._client = ClientSeries(store, self._instances)
         self._process = ProcessSeries(store, self._instances)
         self._demand = DemandSeries(store, timeline, self._instances)
+        self._api_server = ApiServerSeries(store)
         self._scrapes = self._instances.scrape_times()
         self._exposed = self._compatible_releases()
 
@@ -148,6 +150,7 @@ class Observations:
             namespaces=namespace_loads(totals),
             queue=self._queue(),
             absent_series=tuple(name for name in CORE_SERIES if name not in self._store.names()),
+            api_server=self._api_server.signals(window),
         )
 
     def _log_share(self, controller: str, totals: dict[Key, KeyTotals], window: Window) -> LogShare:

@@ -12,8 +12,7 @@ import jsonschema
 import pytest
 
 from advisor.cli.whatif import _ENGINES
-from advisor.engines.base import ENGINES, Tell, run_one
-from advisor.twin.predict import Forecast, ForecastTask
+from advisor.engines.base import ENGINES, Result, Task, Tell, equal_weight
 from tests.cli.served import serving
 from tests.support import ROOT, run
 
@@ -287,11 +286,18 @@ class Interrupted:
     def __init__(self, after: int) -> None:
         self.after = after
 
-    def run(self, tasks: Sequence[ForecastTask], tell: Tell) -> Iterator[tuple[int, Forecast]]:
+    def run(
+        self,
+        function: Callable[[Task], Result],
+        tasks: Sequence[Task],
+        tell: Tell,
+        *,
+        weigh: Callable[[Task], float] = equal_weight,
+    ) -> Iterator[tuple[int, Result]]:
         """The first tasks, then Ctrl-C."""
         for place, task in enumerate(tasks[: self.after]):
             tell(place + 1, len(tasks))
-            yield place, run_one(task)
+            yield place, function(task)
         raise KeyboardInterrupt
 
 

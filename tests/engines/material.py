@@ -1,4 +1,4 @@
-"""Forecasts that are over in no time."""
+"""Forecasts that are over in no time, and tasks that go wrong in every way."""
 
 from dataclasses import replace
 from typing import Final
@@ -44,3 +44,10 @@ def tasks(count: int = 6, *, draws: int = 1, workload: Workload | None = None) -
 def broken() -> ForecastTask:
     """A task that cannot be run."""
     return ForecastTask(Workload(arrivals=("no arrival",)), SETTINGS, CALIBRATION, 0)  # type: ignore[arg-type]
+
+
+SUM: Final = "sum(range(10))"
+RAISES: Final = "int('seven')"
+DIES: Final = "__import__('os').kill(__import__('os').getpid(), 9)"
+HANGS: Final = "__import__('time').sleep(60)"
+"""Tasks of the function ``eval``, which every process has."""

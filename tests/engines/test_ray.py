@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import pytest
 
-from advisor.engines import EngineUnavailableError, engine_named
-from advisor.engines.base import ENGINES, run_one
+from advisor.engines import EngineUnavailableError, TaskTimeoutError, engine_named
+from advisor.engines.base import ENGINES
+from advisor.engines.forecasts import run_forecast
 from advisor.engines.local import LocalEngine
 from advisor.errors import UnknownNameError
-from tests.engines.material import tasks
+from tests.engines.material import HANGS, RAISES, SUM, tasks
 
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
 
@@ -31,6 +32,8 @@ class FakeRay:
         self.cancelled: list[Ref] = []
         self.started: dict[str, object] | None = None
         self.stopped = False
+        self.lost: set[int] = set()
+        self.most_waiting = 0
 
     def is_initialized(self) -> bool:
         """Whether somebody has started it."""
@@ -54,10 +57,13 @@ class FakeRay:
 
     def wait(self, waiting: Sequence[Ref], *, num_returns: int) -> tuple[list[Ref], list[Ref]]:
         """What is done, and what is not."""
+        self.most_waiting = max(self.most_waiting, len(waiting))
         return list(waiting[-num_returns:]), []
 
     def get(self, one: Ref) -> object:
         """What a task came to."""
+        if one.place in self.lost:
+            raise RuntimeError("the node is gone")
         assert isinstance(one.value, Held)
         return one.value.value
 
@@ -73,9 +79,9 @@ class Remote:
     def __init__(self, function: Callable[..., object]) -> None:
         self.function = function
 
-    def remote(self, shared: object, place: int) -> Ref:
+    def remote(self, shared: object, place: int, seconds: float | None) -> Ref:
         """Ask for it."""
-        return Ref(place, Held(self.function(shared, place)))
+        return Ref(place, Held(self.function(shared, place, seconds)))
 
 
 class Held:
@@ -100,9 +106,9 @@ def test_tasks_come_back_as_they_finish(*, is_up: bool, monkeypatch: pytest.Monk
     fake = FakeRay(is_up=is_up)
     monkeypatch.setitem(sys.modules, "ray", fake)
     made, told = tasks(3), []
-    found = list(engine_named("ray", workers=2).run(made, lambda done, of: told.append((done, of))))
-    assert [place for place, _ in found] == [2, 1, 0]
-    assert dict(found) == {place: run_one(task) for place, task in enumerate(made)}
+    found = list(engine_named("ray", workers=2).run(run_forecast, made, lambda done, of: told.append((done, of))))
+    assert [place for place, _ in found] == [1, 2, 0]
+    assert dict(found) == {place: run_forecast(task) for place, task in enumerate(made)}
     assert told == [(1, 3), (2, 3), (3, 3)]
     assert (fake.started is None, fake.stopped) == (is_up, not is_up)
     assert fake.started is None or fake.started["num_cpus"] == 2
@@ -112,11 +118,25 @@ def test_what_still_runs_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who stops asking ends all tasks that are not finished."""
     fake = FakeRay(is_up=True)
     monkeypatch.setitem(sys.modules, "ray", fake)
-    running = engine_named("ray").run(tasks(3))
+    running = engine_named("ray").run(run_forecast, tasks(3))
     assert isinstance(running, Iterator)
     next(running)
     running.close()  # type: ignore[attr-defined] # it is a generator
     assert len(fake.cancelled) == 2
+
+
+def test_one_that_fails_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raising, hanging and a lost node are outcomes of their own task; no more run at a time than was asked for."""
+    fake = FakeRay(is_up=True)
+    fake.lost = {4}
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    made = [SUM, RAISES, HANGS, SUM, SUM]
+    found = dict(engine_named("ray", workers=2).attempt(eval, made, [20.0, 20.0, 0.2, 20.0, 20.0]))
+    assert [found[place].value for place in (0, 3)] == [45, 45]
+    assert isinstance(found[1].error, ValueError)
+    assert isinstance(found[2].error, TaskTimeoutError)
+    assert str(found[4].error) == "the node is gone"
+    assert fake.most_waiting == 2
 
 
 def test_engines_have_names() -> None:
@@ -129,7 +149,19 @@ def test_engines_have_names() -> None:
 
 @needs_ray
 @pytest.mark.filterwarnings("default")
+def test_real_ray_fails_the_same_way() -> None:
+    """A task that raises, hangs or dies is an outcome on either engine."""
+    made, seconds = [SUM, RAISES, HANGS, SUM], [60.0, 60.0, 1.0, 60.0]
+    for engine in (engine_named("ray", workers=2), LocalEngine(2)):
+        found = dict(engine.attempt(eval, made, seconds))
+        assert [found[place].value for place in (0, 3)] == [45, 45]
+        assert isinstance(found[1].error, ValueError)
+        assert isinstance(found[2].error, TaskTimeoutError)
+
+
+@needs_ray
+@pytest.mark.filterwarnings("default")
 def test_real_ray_gives_the_same() -> None:
     """Every number is equal to the last bit."""
     made = tasks(4)
-    assert dict(engine_named("ray", workers=2).run(made)) == dict(LocalEngine(1).run(made))
+    assert dict(engine_named("ray", workers=2).run(run_forecast, made)) == dict(LocalEngine(1).run(run_forecast, made))

@@ -35,6 +35,8 @@ class Module:
     name: str
     programs: Mapping[str, str]
     copies: Mapping[str, tuple[str, str]]
+    tags: str = ""
+    """Build tags."""
 
     @property
     def folder(self) -> Path:
@@ -43,7 +45,7 @@ class Module:
 
     def key(self) -> str:
         """A digest of everything it is built from; tests do not count."""
-        digest = hashlib.sha256(f"{self.programs}{self.copies}".encode())
+        digest = hashlib.sha256(f"{self.programs}{self.copies}{self.tags}".encode())
         for path in sorted({path for pattern in _SOURCES for path in self.folder.glob(pattern)}):
             if not path.name.endswith("_test.go"):
                 digest.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
@@ -70,7 +72,13 @@ MODULES: Final = (
         {"stages": ("sigs.k8s.io/kwok", "kustomize/stage/*/fast/*.yaml")},
     ),
     Module("helm", {"helm": "helm.sh/helm/v4/cmd/helm"}, {}),
-    Module("prometheus", {"promtool": f"{_PROMETHEUS}/promtool", "prometheus": f"{_PROMETHEUS}/prometheus"}, {}),
+    # Without the clients of every cloud that it could discover targets in.
+    Module(
+        "prometheus",
+        {"promtool": f"{_PROMETHEUS}/promtool", "prometheus": f"{_PROMETHEUS}/prometheus"},
+        {},
+        "remove_all_sd",
+    ),
 )
 
 
@@ -146,7 +154,7 @@ def _build_module(module: Module, place: Path) -> None:
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     for program, package in module.programs.items():
-        _go(module, "build", "-trimpath", "-ldflags=-s -w", "-o", str(part / program), package)
+        _go(module, "build", "-trimpath", f"-tags={module.tags}", "-ldflags=-s -w", "-o", str(part / program), package)
     for folder, (dependency, pattern) in module.copies.items():
         _copy(Path(_directory(module, dependency)), pattern, part / folder)
     part.rename(place)

@@ -3,7 +3,8 @@
 from advisor.diagnosis import causes
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
-from advisor.model.finding import Confidence, Finding, FindingCode, Severity
+from advisor.model.finding import Confidence, Evidence, Finding, FindingCode, Severity
+from advisor.model.signals import ApiServerSignals
 
 _PAGE = Page(
     meaning=(
@@ -80,6 +81,7 @@ def _examine(case: Case) -> Finding | None:
             evidence("time of a write by the workers' busy time", signals.client.inferred_write_seconds_mean),
             evidence("answers 429", signals.client.too_many_requests_ratio),
             evidence("requests in flight, mean", signals.client.in_flight),
+            *_own_words(signals.api_server),
         ),
         checks=(
             check(
@@ -98,6 +100,16 @@ def _examine(case: Case) -> Finding | None:
             "look for admission webhooks on pods and rayclusters",
         ),
         lost_seconds=lost,
+    )
+
+
+def _own_words(server: ApiServerSignals | None) -> tuple[Evidence, ...]:
+    """What the API server says of itself, where its own series are there."""
+    if server is None:
+        return ()
+    return (
+        evidence("time of a write by the API server's own series, mean", server.write_seconds_mean),
+        evidence("answers 429 by the API server's own series", server.rejected_per_second),
     )
 
 

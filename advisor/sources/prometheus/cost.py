@@ -121,11 +121,6 @@ class Ledger:
                 )
             self._made += 1
 
-    @property
-    def made(self) -> int:
-        """Requests so far."""
-        return self._made
-
     def warn(self, texts: Iterable[str]) -> None:
         """Keep what the store remarks, once each."""
         with self._lock:

@@ -76,6 +76,15 @@ class Credentials:
         self._given = tuple(Secret(text) for text in texts if len(text) >= _SHORTEST_HEADER)
         self._seen: deque[Secret] = deque(maxlen=_REMEMBERED)
 
+    def prepare(self) -> None:
+        """Have every secret at hand: a program that prints one takes its time, which is none of the store's.
+
+        Raises:
+            StoreAccessError: a secret cannot be had.
+        """
+        for part in self._parts:
+            part.source.current()
+
     def headers(self, method: str, url: str, body: bytes | None) -> Sent:
         """What goes along with this request, which has to be sent exactly so where it is signed.
 

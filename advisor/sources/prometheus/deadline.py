@@ -62,8 +62,8 @@ class Deadline:
                     self._connection.shutdown(socket.SHUT_RDWR)
 
 
-DEADLINE: Final[ContextVar[Deadline | None]] = ContextVar("deadline", default=None)
-"""That of the request which this thread makes."""
+DEADLINE: Final[ContextVar[Deadline]] = ContextVar("deadline")
+"""That of the request which this thread makes; set before one is sent."""
 
 
 class _TimedReader(io.RawIOBase):
@@ -96,6 +96,5 @@ class TimedResponse(HTTPResponse):
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as http.client calls it
         super().__init__(sock, *args, **kwargs)
         deadline = DEADLINE.get()
-        if deadline is not None:
-            deadline.attach(sock)
-            self.fp = io.BufferedReader(_TimedReader(self.fp.detach(), sock, deadline))
+        deadline.attach(sock)
+        self.fp = io.BufferedReader(_TimedReader(self.fp.detach(), sock, deadline))

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from advisor.sources.prometheus.client import PrometheusClient
-from advisor.sources.prometheus.operators import KUBERAY_LEASE, LEASE, MARK, Operator, choose, group_operators
+from advisor.sources.prometheus.operators import Operator, choose, finders, group_operators
 from advisor.sources.prometheus.plan import Span
-from advisor.sources.prometheus.promql import Matcher, selector
+from advisor.sources.prometheus.promql import Matcher
 
 __all__ = ["Where", "find_operator", "find_operators"]
 
@@ -37,9 +37,7 @@ def find_operators(client: PrometheusClient, where: Where, span: Span) -> tuple[
     Raises:
         InputError: the store does not answer as it should.
     """
-    lease = Matcher("name", "=", KUBERAY_LEASE)
-    selectors = [selector([MARK], where.all_matchers()), selector([LEASE], (lease, *where.all_matchers()))]
-    found = client.series(selectors, span.start, span.end)
+    found = client.series(finders(where.all_matchers()), span.start, span.end)
     operators = group_operators(found, where.cluster_label, where.matchers)
     return tuple(one for one in operators if where.cluster in ("", one.cluster))
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from advisor.model.raw import Selection
-from advisor.sources.prometheus.operators import MARK, Operator
+from advisor.sources.prometheus.operators import Operator, finders
 from advisor.sources.prometheus.plan import MOST_SPANS, Span, make_plan, probe_query
-from advisor.sources.prometheus.promql import selector
 
 __all__ = ["PlannedQuery", "planned_queries"]
 
@@ -40,7 +39,7 @@ def planned_queries(operator: Operator, selection: Selection, span: Span, interv
         span: the range.
         interval: seconds from one scrape to the next, as assumed.
     """
-    yield PlannedQuery("series", "which operators there are", selector([MARK], operator.matchers()), 0, 1)
+    yield PlannedQuery("series", "which operators there are", " and ".join(finders(operator.matchers())), 0, 1)
     probe, probed = probe_query(operator), min(_PROBE_SECONDS, span.seconds)
     yield PlannedQuery("query", probe.purpose, f"{probe.text}[{probed:.0f}s]", math.ceil(probed / interval), 1)
     plan = make_plan(operator, selection, span, interval)

@@ -17,10 +17,10 @@ from advisor.sources.prometheus.address import ForeignRedirectError
 from advisor.sources.prometheus.deadline import Deadline
 from advisor.sources.prometheus.tls import explained
 
-__all__ = ["EXPECTED", "BodyError", "Failure", "failure_of", "plain"]
+__all__ = ["EXPECTED", "LONGEST", "BodyError", "Failure", "failure_of", "plain"]
 
 _UNPRINTABLE = re.compile(r"[^ -~\u00a1-\uffff]+")
-_LONGEST = 300
+LONGEST = 300
 _E = TypeVar("_E", bound=BaseException)
 
 EXPECTED = (RequestException, HTTPError, OSError, HTTPException, zlib.error, ForeignRedirectError)
@@ -71,7 +71,7 @@ class Failure:
         return error
 
 
-def plain(text: str, longest: int = _LONGEST) -> str:
+def plain(text: str, longest: int = LONGEST) -> str:
     """Somebody else's text, on one line and not without end."""
     text = _UNPRINTABLE.sub(" ", text).strip()
     return text if len(text) <= longest else f"{text[:longest]}..."

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from advisor.errors import NothingToAnalyseError, UnknownNameError
-from advisor.sources.prometheus.promql import Matcher
+from advisor.sources.prometheus.promql import Matcher, selector
 
-__all__ = ["KUBERAY_LEASE", "LEASE", "MARK", "Operator", "choose", "group_operators"]
+__all__ = ["KUBERAY_LEASE", "LEASE", "MARK", "Operator", "choose", "finders", "group_operators"]
 
 MARK: Final = "controller_runtime_max_concurrent_reconciles"
 """Exposed once a controller, from its start on, by every operator on controller-runtime."""
@@ -70,6 +70,12 @@ class Operator:
         """What selects its namespace, also in series of others about it."""
         labels = ((self.cluster_label, self.cluster), ("namespace", self.namespace))
         return tuple(Matcher(label, "=", value) for label, value in labels if label and value)
+
+
+def finders(matchers: Iterable[Matcher]) -> list[str]:
+    """Selectors of the series by which operators are found."""
+    given = tuple(matchers)
+    return [selector([MARK], given), selector([LEASE], (Matcher("name", "=", KUBERAY_LEASE), *given))]
 
 
 def group_operators(

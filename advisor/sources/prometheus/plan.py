@@ -6,7 +6,7 @@ length of the fine one are bounded, so that a month costs what a week costs.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,17 @@ from advisor.sources.prometheus.client import Query
 from advisor.sources.prometheus.operators import MARK, Operator
 from advisor.sources.prometheus.promql import Matcher, selector
 
-__all__ = ["COARSE_SECONDS", "MOST_SPANS", "Pass", "Plan", "Span", "make_plan", "probe_query", "spans_within"]
+__all__ = [
+    "COARSE_SECONDS",
+    "MOST_SPANS",
+    "OBJECTS",
+    "Pass",
+    "Plan",
+    "Span",
+    "make_plan",
+    "probe_query",
+    "spans_within",
+]
 
 COARSE_SECONDS: Final = 60.0
 _WHOLE_POINTS: Final = 1500
@@ -25,6 +35,10 @@ _COARSE_POINTS: Final = 10_080
 MOST_SPANS: Final = 3
 """Stretches that a fine pass reads."""
 _FOREIGN: Final = ("container_", "kube_")
+OBJECTS: Final = "kuberay_"
+"""How series about Ray objects begin."""
+_WRITES: Final = ("APPLY", "PATCH", "POST", "PUT")
+_WRITTEN: Final = ("pods", "rayclusters", "rayjobs", "rayservices", "services")
 _POD_INFO: Final = "kube_pod_container_info"
 _CONTAINERS: Final = "kuberay-operator|manager|operator"
 _NATIVE: Final = (
@@ -89,9 +103,10 @@ def make_plan(operator: Operator, selection: Selection, span: Span, interval: fl
     queries = _Queries(operator, selection)
     if span.seconds <= _WHOLE_POINTS * interval:
         whole = [Pass(query, None) for query in (*queries.plain(), queries.buckets(), queries.container())]
-        return Plan(span, interval, (*whole, Pass(queries.objects(), interval)), None, None)
+        computed = [Pass(query, interval) for query in (queries.objects(), queries.api_server())]
+        return Plan(span, interval, (*whole, *computed), None, None)
     step = coarse_step(span, interval)
-    coarse = tuple(Pass(query, step) for query in (*queries.plain(), queries.container(), queries.objects()))
+    coarse = tuple(Pass(query, step) for query in (*queries.plain(), *queries.beside()))
     return Plan(span, interval, coarse, Pass(queries.everything(), None), step)
 
 
@@ -113,7 +128,8 @@ class _Queries:
         self._plain = [name for name in own if not name.endswith("_bucket")]
         self._buckets = [name for name in own if name.endswith("_bucket")]
         self._foreign = sorted(name for name in selection.names if name.startswith(_FOREIGN))
-        self._aggregated = selection.aggregated
+        self._objects = {name: kept for name, kept in selection.aggregated.items() if name.startswith(OBJECTS)}
+        self._server = {name: kept for name, kept in selection.aggregated.items() if not name.startswith(OBJECTS)}
 
     def plain(self) -> tuple[Query, ...]:
         """Counters and gauges, the queue and the controllers apart from the client and the process."""
@@ -130,6 +146,10 @@ class _Queries:
         """Buckets of histograms."""
         return self._own(self._buckets, "distribution of reconcile time and limiter wait")
 
+    def beside(self) -> tuple[Query, ...]:
+        """Everything that is not the operator's own counters and gauges."""
+        return self.container(), self.objects(), self.api_server()
+
     def everything(self) -> Query:
         """All of the operator's own series."""
         return self._own((*self._plain, *self._buckets, *_NATIVE), "the same as scraped, with distributions")
@@ -143,12 +163,28 @@ class _Queries:
 
     def objects(self) -> Query:
         """How many Ray objects there are, one series of each kind in place of one of each object."""
-        labels = sorted({label for kept in self._aggregated.values() for label in kept})
-        text = selector(sorted(self._aggregated), self._operator.objects())
-        return Query(f"sum by (__name__, {', '.join(labels)}) ({text})", "how many Ray objects there are")
+        text = selector(sorted(self._objects), self._operator.objects())
+        return Query(_summed(text, self._objects), "how many Ray objects there are")
+
+    def api_server(self) -> Query:
+        """What the API server says of itself: how long writes take it, and what it refuses for load."""
+        cluster = tuple(one for one in self._operator.place() if one.label != "namespace")
+        durations = [name for name in sorted(self._server) if "_duration_" in name]
+        writes = (Matcher.one_of("verb", _WRITES), Matcher.one_of("resource", _WRITTEN))
+        timed = selector(durations, (*writes, *cluster))
+        refused = selector(
+            [name for name in self._server if name not in durations], (Matcher("code", "=", "429"), *cluster)
+        )
+        text = f"{_summed(timed, self._server)} or {_summed(refused, self._server)}"
+        return Query(text, "the API server's own time for writes, and 429")
 
     def _own(self, names: Iterable[str], purpose: str) -> Query:
         return Query(selector(list(names), self._operator.matchers()), purpose)
+
+
+def _summed(text: str, kept: Mapping[str, Iterable[str]]) -> str:
+    labels = sorted({label for labels in kept.values() for label in labels})
+    return f"sum by (__name__, {', '.join(labels)}) ({text})"
 
 
 def spans_within(spans: Sequence[Span], points: int, interval: float, margin: float) -> tuple[Span, ...]:

@@ -20,7 +20,7 @@ _QUOTES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 _MEANT_BY_RE2: Final = str.maketrans({character: f"\\{character}" for character in r"\.+*?()|[]{}^$"})
 _WRITTEN: Final = re.compile(
     r"""\s*(?P<label>[a-zA-Z_][a-zA-Z0-9_]*|"(?:[^"\\\n]|\\.)*")\s*(?P<operator>=~|!~|!=|=)\s*"""
-    r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`|[^\s"'`{},]*)\s*"""
+    r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`|(?:[^\s"'`{},=~!][^\s"'`{},]*)?)\s*"""
 )
 _ESCAPE: Final = re.compile(
     r"""\\(?:(?P<one>[abfnrtv\\'"])|x(?P<x>[0-9a-fA-F]{2})|u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8})|(?P<bad>.))""",

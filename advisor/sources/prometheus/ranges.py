@@ -87,7 +87,7 @@ def gather(whole: Chunk, most: int, halvings: int, in_flight: int, ask: Callable
     """
     planned = chunks(whole, most)
     largest = max((chunk.count for chunk in planned), default=1)
-    size = _Size(largest, max(1, largest >> halvings))
+    size = _Size(largest, -(-largest // 2**halvings))
     if len(planned) <= 1 or in_flight == 1:
         return [one for chunk in planned for one in _ask(chunk, size, ask)]
     pool = ThreadPoolExecutor(min(in_flight, len(planned)), thread_name_prefix="prometheus")
@@ -113,8 +113,8 @@ class _Size:
 
     def halve(self, refused: int) -> bool:
         """After a refusal of so many; whether fewer may be asked for."""
-        half = -(-refused // 2)
-        if half >= refused or half < self._least:
+        half = max(self._least, -(-refused // 2))
+        if half >= refused:
             return False
         with self._lock:
             self._most = min(self._most, half)

@@ -24,7 +24,7 @@ from advisor.sources.prometheus.cost import Ledger, Meter, purpose
 from advisor.sources.prometheus.credentials import Credentials
 from advisor.sources.prometheus.deadline import DEADLINE, Deadline
 from advisor.sources.prometheus.envelope import data_of, envelope_of
-from advisor.sources.prometheus.failures import EXPECTED, BodyError, Failure, failure_of, plain
+from advisor.sources.prometheus.failures import EXPECTED, BodyError, Failure, failure_of
 from advisor.sources.prometheus.limits import Limits
 from advisor.sources.prometheus.retries import Retries, retry_after_seconds
 from advisor.sources.prometheus.transport import Transport
@@ -108,7 +108,7 @@ class PrometheusSession(requests.Session):
         self._limits = limits
         self._clock = clock
         self._random = random
-        self._posts = True
+        self._got: set[str] = set()
         self._places = threading.BoundedSemaphore(limits.in_flight)
         self._stop = threading.Event()
         self._running: set[Deadline] = set()
@@ -141,7 +141,7 @@ class PrometheusSession(requests.Session):
     def _method(self, method: str, call: _Call) -> str:
         if call.path not in _POSTED:
             return method
-        return "POST" if self._posts else "GET"
+        return "GET" if call.path in self._got else "POST"
 
     def _answer(self, method: str, call: _Call, meter: Meter) -> Answer:
         retries = Retries(self._limits, self._clock, self._random)
@@ -151,7 +151,7 @@ class PrometheusSession(requests.Session):
             outcome = self._attempt(call, meter, retries.left_seconds)
             if isinstance(outcome, Received):
                 if outcome.status == _NO_POST and outcome.method == "POST":
-                    self._posts = False
+                    self._got.add(call.path)
                     continue
                 if self._may_renew(outcome) and not renewed:
                     renewed = True
@@ -183,6 +183,7 @@ class PrometheusSession(requests.Session):
         return received.status == _UNAUTHORISED or (received.status == _FORBIDDEN and self._credentials.signs)
 
     def _attempt(self, call: _Call, meter: Meter, left_seconds: float) -> Received | Failure:
+        self._credentials.prepare()
         with self._places, self._deadline(left_seconds) as deadline:
             try:
                 return self._exchange(call, meter)
@@ -233,7 +234,8 @@ class PrometheusSession(requests.Session):
                 location = response.headers.get("Location")
                 if response.status_code not in _REDIRECTS or location is None:
                     read = self._read(response, meter)
-                    return Received(asked, response.status_code, response.reason or "", response.headers, read, sent)
+                    head = (asked, response.status_code, response.reason or "", response.headers)
+                    return Received(*head, read, sent, self._credentials.redacted)
                 if response.status_code == _SEE_OTHER:
                     method, body = "GET", None
                 url = self._followed(url, location)
@@ -257,19 +259,15 @@ class PrometheusSession(requests.Session):
         outcome = verdict(received, purpose(), self._credentials.description) or self._decoded(received, call, meter)
         if isinstance(outcome, Answer):
             return outcome
-        return replace(
-            outcome,
-            # A server may repeat what it was sent.
-            message=self._credentials.redacted(outcome.message),
-            retry_after=retry_after_seconds(received.headers.get("Retry-After"), self._clock.wall()),
-        )
+        retry_after = retry_after_seconds(received.headers.get("Retry-After"), self._clock.wall())
+        return replace(outcome, retry_after=retry_after)
 
     def _decoded(self, received: Received, call: _Call, meter: Meter) -> Answer | Failure:
         begin = self._clock.monotonic()
         try:
             return self._read_answer(received, call, meter)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            return reading_failure(error)
+            return reading_failure(error, received)
         finally:
             meter.parse_seconds += self._clock.monotonic() - begin
 
@@ -281,11 +279,11 @@ class PrometheusSession(requests.Session):
         """
         envelope = envelope_of(received.body)
         if envelope.status == "error":
-            return refusal(envelope, received.status, purpose())
+            return refusal(envelope, received, purpose())
         if envelope.status != "success":
             raise ValueError(f"its status is {envelope.status!r}")
         remarks = (*(envelope.warnings or ()), *(envelope.infos or ()))
-        self._ledger.warn(self._credentials.redacted(plain(text)) for text in remarks)
+        self._ledger.warn(map(received.shown, remarks))
         data = data_of(call.path, envelope)
         result = data.get("result") if isinstance(data, dict) else None
         if isinstance(result, Result):

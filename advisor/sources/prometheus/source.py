@@ -14,7 +14,7 @@ from advisor.sources.prometheus.busiest import busiest
 from advisor.sources.prometheus.client import PrometheusClient, Query, Result
 from advisor.sources.prometheus.native import classic_series
 from advisor.sources.prometheus.operators import Operator
-from advisor.sources.prometheus.plan import MOST_SPANS, Pass, Plan, Span, make_plan, probe_query, spans_within
+from advisor.sources.prometheus.plan import MOST_SPANS, OBJECTS, Pass, Plan, Span, make_plan, probe_query, spans_within
 from advisor.sources.prometheus.retime import retimed
 from advisor.sources.prometheus.splice import splice
 
@@ -73,7 +73,7 @@ class PrometheusSource:
         found = self._read(plan.first, plan.span)
         if plan.fine is not None:
             found = self._refined(found, plan, plan.fine, selection)
-        found = retimed(found, frozenset(selection.aggregated), plan.coarse_step or plan.interval)
+        found = retimed(found, _objects(selection), plan.coarse_step or plan.interval)
         self._version = _version(found)
         self.notes.extend(ReadNote(where=self._client.name, message=text) for text in self._client.warnings)
         return self._store(found)
@@ -137,7 +137,7 @@ class PrometheusSource:
     def _refined(self, found: list[Series], plan: Plan, fine: Pass, selection: Selection) -> list[Series]:
         """With the busiest stretches as they were scraped, in place of the coarse samples there."""
         margin = 2 * max(plan.interval, plan.coarse_step or 0.0)
-        computed = frozenset(selection.aggregated)
+        computed = _objects(selection)
         ranked = busiest(self._store(one for one in found if one.name not in computed)) or (
             Span(plan.span.end - margin, plan.span.end),
         )
@@ -153,6 +153,11 @@ class PrometheusSource:
             )
         )
         return found
+
+
+def _objects(selection: Selection) -> frozenset[str]:
+    """Names of series about Ray objects, of which a store is asked for sums."""
+    return frozenset(name for name in selection.aggregated if name.startswith(OBJECTS))
 
 
 def _over(query: Query, seconds: float) -> Query:

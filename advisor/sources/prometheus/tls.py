@@ -61,12 +61,12 @@ class Trust:
         """
         with self._lock:
             now = self._stamped()
-            if self._context is None or now != self._stamps:
+            if self._context is None:
+                self._context = self._made()
+            elif now != self._stamps:
                 try:
                     self._context = self._made()
                 except StoreAccessError:
-                    if self._context is None:
-                        raise
                     # A certificate and its key are not replaced at the same moment: the next request looks again.
                     return self._context
                 self._stamps = now
@@ -102,7 +102,11 @@ def _why(error: OSError) -> str:
 def explained(error: ssl.SSLError) -> tuple[str, str]:
     """What an error of TLS means, and what helps."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the certificate is not trusted: {error.verify_message}", _HINTS.get(error.verify_code, _AUTHORITY)
+        return f"the certificate is not trusted: {error.verify_message.rstrip('.')}", _HINTS.get(
+            error.verify_code, _AUTHORITY
+        )
+    if isinstance(error, ssl.SSLEOFError):
+        return "the store closed the TLS connection", "it may want a client certificate, or not trust the one it got"
     reason = error.reason or ""
     for key, meaning in _REASONS.items():
         if reason.endswith(key):

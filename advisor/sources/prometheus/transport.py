@@ -2,13 +2,13 @@
 
 import ssl
 import threading
+from contextlib import suppress
 from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any, Final
 
 from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
-from urllib3 import PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
@@ -33,6 +33,11 @@ class _TlsConnection(HTTPSConnection):
         super().connect()
         # Somebody who asks for no check needs no warning at each request.
         self.is_verified = True
+
+    def request(self, *args: Any, **more: Any) -> None:  # noqa: ANN401 - as the base class has it
+        """Send a request; why the other side closed meanwhile, if it did, is read with the answer."""
+        with suppress(ssl.SSLEOFError):
+            super().request(*args, **more)
 
 
 class _Pool(HTTPConnectionPool):
@@ -59,8 +64,7 @@ class _Adapter(HTTPAdapter):
 
     def proxy_manager_for(self, proxy: str, **more: Any) -> Any:  # noqa: ANN401 - as the base class has it
         manager = super().proxy_manager_for(proxy, ssl_context=self._context, **more)
-        if isinstance(manager, PoolManager):
-            manager.pool_classes_by_scheme = dict(_POOLS)
+        manager.pool_classes_by_scheme = dict(_POOLS)
         return manager
 
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:  # noqa: ANN401 - as the base class has it

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +11,7 @@ import msgspec
 from advisor.errors import StoreAccessError, StoreAnswerError, StoreQueryError, StoreUnreachableError
 from advisor.sources.prometheus.credentials import Sent
 from advisor.sources.prometheus.envelope import Envelope, envelope_of
-from advisor.sources.prometheus.failures import Failure, plain
+from advisor.sources.prometheus.failures import LONGEST, Failure, plain
 
 __all__ = ["OK", "OVERLOADED", "Received", "reading_failure", "refusal", "verdict"]
 
@@ -24,6 +24,7 @@ _ABSENT: Final = 404
 _GATEWAY_TIMEOUT: Final = 504
 _TITLE: Final = re.compile(rb"<title[^>]*>(.*?)</title>", re.DOTALL | re.IGNORECASE)
 _SHOWN: Final = 200
+_LONGEST_TITLE: Final = 80
 _NO_API: Final = "check the path of the URL: it ends before /api/v1, Mimir's in /prometheus"
 _TOO_MUCH: Final = re.compile(
     r"exceeded maximum resolution|too many (?:samples|points|chunks|series)|time(?:d )?out|deadline exceeded"
@@ -36,7 +37,10 @@ _TOO_MUCH: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One answer as it came; ``method`` and ``sent`` are those of the request that it is to."""
+    """One answer as it came; ``method`` and ``sent`` are those of the request that it is to.
+
+    ``clean`` takes secrets out of a text: a server may repeat what it was sent.
+    """
 
     method: str
     status: int
@@ -44,6 +48,16 @@ class Received:
     headers: Mapping[str, str]
     body: bytearray
     sent: Sent
+    clean: Callable[[str], str]
+
+    def shown(self, text: str, longest: int = LONGEST) -> str:
+        """A text of the answer that people may see. What is cut off is cut after cleaning: half a secret is one too."""
+        return plain(self.clean(text), longest)
+
+    @property
+    def said(self) -> str:
+        """Status and reason."""
+        return f"status {self.status} {self.shown(self.reason)}".rstrip()
 
     @property
     def kind(self) -> str:
@@ -74,11 +88,12 @@ def verdict(received: Received, purpose: str, shown: str) -> Failure | None:
     return _unwanted(received) if received.status == OK else _unsuccessful(received, purpose, shown)
 
 
-def refusal(envelope: Envelope, status: int, purpose: str) -> Failure:
+def refusal(envelope: Envelope, received: Received, purpose: str) -> Failure:
     """The API's own refusal."""
+    status = received.status
     asked = f"the query for {purpose}" if purpose else "the request"
-    text = plain(envelope.error) or "no reason given"
-    kind = plain(envelope.errorType) or "error"
+    text = received.shown(envelope.error) or "no reason given"
+    kind = received.shown(envelope.errorType) or "error"
     timed_out = envelope.errorType == "timeout"
     return Failure(
         f"the store refuses {asked}: {kind}: {text}",
@@ -92,9 +107,9 @@ def refusal(envelope: Envelope, status: int, purpose: str) -> Failure:
     )
 
 
-def reading_failure(error: Exception) -> Failure:
+def reading_failure(error: Exception, received: Received) -> Failure:
     """Why an answer that seemed to be data could not be read."""
-    text = plain(str(error))
+    text = received.shown(str(error))
     if "truncated" in text:
         return Failure("the answer is cut off: the JSON has no end", again=True, kind=StoreAnswerError)
     hint = "is that the address of a Prometheus, or of one of its kind"
@@ -106,7 +121,9 @@ def _unwanted(received: Received) -> Failure | None:
     if received.is_page:
         return _page(received)
     if received.kind and not received.may_be_json:
-        return Failure(f"the content type is {plain(received.kind)}, which is not JSON", _NO_API, kind=StoreAnswerError)
+        return Failure(
+            f"the content type is {received.shown(received.kind)}, which is not JSON", _NO_API, kind=StoreAnswerError
+        )
     if not received.body:
         return Failure("the answer is empty", again=True, kind=StoreAnswerError)
     return None
@@ -114,7 +131,8 @@ def _unwanted(received: Received) -> Failure | None:
 
 def _page(received: Received) -> Failure:
     title = _TITLE.search(received.body)
-    named = "" if title is None else f' titled "{plain(html.unescape(title[1].decode("utf-8", "replace")), 80)}"'
+    text = "" if title is None else received.shown(html.unescape(title[1].decode("utf-8", "replace")), _LONGEST_TITLE)
+    named = f' titled "{text}"' if text else ""
     return Failure(
         f"an HTML page{named} came in place of data, as from a login",
         "check the URL, and how to get in without a browser",
@@ -128,13 +146,12 @@ def _unsuccessful(received: Received, purpose: str, shown: str) -> Failure:
     if status in (_UNAUTHORISED, _FORBIDDEN):
         return _access(received, shown)
     if envelope is not None:
-        return refusal(envelope, status, purpose)
-    said = f"status {status} {plain(received.reason)}".rstrip()
+        return refusal(envelope, received, purpose)
     if status == _ABSENT:
-        return Failure(f"{said}: no Prometheus API is there", _NO_API, kind=StoreAnswerError, status=status)
+        return Failure(f"{received.said}: no Prometheus API is there", _NO_API, kind=StoreAnswerError, status=status)
     overloaded = status in OVERLOADED
     return Failure(
-        f"{said}{_excerpt(received)}",
+        f"{received.said}{_excerpt(received)}",
         again=overloaded or status == _INTERNAL,
         once=status == _INTERNAL,
         # A proxy before the store gave up waiting.
@@ -145,11 +162,11 @@ def _unsuccessful(received: Received, purpose: str, shown: str) -> Failure:
 
 
 def _access(received: Received, shown: str) -> Failure:
-    said = f"status {received.status} {plain(received.reason)}".rstrip()
+    said = received.said
     if not shown:
         return Failure(
             f"{said}: who asks has to be said, and was not{_excerpt(received)}",
-            "give a token, a user with a password, or a client certificate",
+            "give a token, a user with a password, a client certificate, or the tenant that a Mimir wants",
             kind=StoreAccessError,
         )
     if received.status == _FORBIDDEN:
@@ -173,5 +190,5 @@ def _excerpt(received: Received) -> str:
     """The begin of a text; of a page nothing, since nothing of it is meant for this place."""
     if received.is_page:
         return ""
-    text = plain(received.body[: 4 * _SHOWN].decode("utf-8", "replace"), _SHOWN)
+    text = received.shown(received.body.decode("utf-8", "replace"), _SHOWN)
     return f": {text}" if text else ""

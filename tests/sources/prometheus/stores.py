@@ -75,7 +75,7 @@ class Store(ThreadingHTTPServer):
         self.released = threading.Event()
         self.scheme = "http"
         if tls is not None:
-            self.socket = tls.wrap_socket(self.socket, server_side=True)
+            self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
             self.scheme = "https"
 
     def answer(self, handler: Handler) -> None:
@@ -84,6 +84,16 @@ class Store(ThreadingHTTPServer):
             self.requests.append(handler.request_seen)
             behave = self._behaviours[min(len(self.requests), len(self._behaviours)) - 1]
         behave(handler)
+
+    def finish_request(self, request: object, client_address: object) -> None:
+        """Shake hands first; with whom that fails, the connection stays, so that no word of TLS is lost with it."""
+        if isinstance(request, ssl.SSLSocket):
+            try:
+                request.do_handshake()
+            except OSError:
+                self.released.wait(10.0)
+                return
+        self.RequestHandlerClass(request, client_address, self)  # type: ignore[arg-type]
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that goes away is no matter."""

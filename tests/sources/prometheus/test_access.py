@@ -13,6 +13,8 @@ from advisor.sources.prometheus.secret import Secret
 from tests.sources.prometheus.stores import AT, OK, UP, ask, message, reply, serving
 
 PATH = Path("/nowhere/file")
+KEEP = " exclude each other (keep the one that the store wants)"
+HEADER = "a header has a name that none can have, or a value that is not plain ASCII"
 
 
 def basic(user: str, password: str) -> str:
@@ -26,16 +28,15 @@ class TestSettings:
         [
             (
                 {"bearer_token": Secret("abc"), "user": "u", "password": Secret("p")},
-                "a bearer token and a user exclude each other (keep the one that the store wants)",
+                "a bearer token and a user" + KEEP,
             ),
             (
                 {"bearer_token_file": PATH, "token_command": ("a",), "sigv4_region": "eu-west-1"},
-                "a bearer token file and a token command and an AWS region to sign for exclude each other "
-                "(keep the one that the store wants)",
+                "a bearer token file and a token command and an AWS region to sign for" + KEEP,
             ),
             (
                 {"bearer_token": Secret("abc"), "headers": {"authorization": "Bearer x"}},
-                "a bearer token and a header Authorization exclude each other (keep the one that the store wants)",
+                "a bearer token and a header Authorization" + KEEP,
             ),
             (
                 {"user": "u", "password": Secret("p"), "password_file": PATH},
@@ -51,9 +52,9 @@ class TestSettings:
             ({"ca_file": PATH, "insecure": True}, "a CA file says nothing where certificates are not checked"),
             ({"sigv4_profile": "p"}, "an AWS profile needs a region to sign for"),
             ({"sigv4_region": "eu west"}, "an AWS region has a form such as eu-west-1"),
-            ({"headers": {"X": "a\r\nb"}}, "a header has a name that none can have, or a value that is not plain ASCII"),
-            ({"header_files": {"X y": PATH}}, "a header has a name that none can have, or a value that is not plain ASCII"),
-            ({"tenant": "a\nb"}, "a header has a name that none can have, or a value that is not plain ASCII"),
+            ({"headers": {"X": "a\r\nb"}}, HEADER),
+            ({"header_files": {"X y": PATH}}, HEADER),
+            ({"tenant": "a\nb"}, HEADER),
             ({"tenant": "a", "headers": {"x-scope-orgid": "b"}}, "the header x-scope-orgid is given twice"),
             ({"headers": {"X-A": "b"}, "header_files": {"x-a": PATH}}, "the header x-a is given twice"),
             ({"headers": {"Content-Type": "text/plain"}}, "the header Content-Type is set by the client itself"),
@@ -75,7 +76,7 @@ class TestSettings:
             ),
             (
                 Access(bearer_token=Secret("t")),
-                "a bearer token and a user exclude each other (keep the one that the store wants)",
+                "a bearer token and a user" + KEEP,
             ),
         ],
     )
@@ -165,7 +166,7 @@ class TestRefused:
         with serving(reply("denied", 401, "text/plain")) as store:
             assert message(store) == (
                 "STORE/api/v1/query: status 401 Unauthorized: who asks has to be said, and was not: denied "
-                "(give a token, a user with a password, or a client certificate)"
+                "(give a token, a user with a password, a client certificate, or the tenant that a Mimir wants)"
             )
         assert len(store.requests) == 1
 

@@ -3,12 +3,16 @@
 import gzip
 import itertools
 import json
+import os
+import socket
+import struct
 import threading
 import tracemalloc
 import zlib
 from collections.abc import Iterator
 
 import pytest
+from requests.exceptions import InvalidURL
 
 from advisor.errors import (
     AdvisorError,
@@ -19,6 +23,8 @@ from advisor.errors import (
     StoreUnreachableError,
 )
 from advisor.sources.prometheus.client import PrometheusClient, Query
+from advisor.sources.prometheus.deadline import Deadline
+from advisor.sources.prometheus.failures import Failure, failure_of
 from advisor.sources.prometheus.limits import Limits
 from advisor.sources.scraping import Clock
 from tests.sources.prometheus.stores import (
@@ -277,10 +283,8 @@ class TestSlow:
 
         def drip(handler: Handler) -> None:
             handler.wfile.write(start)
-            for _ in range(500):
-                handler.wfile.write(b"H" if not start else b" ")
-                if handler.server.released.wait(0.02):
-                    return
+            while not handler.server.released.wait(0.02):
+                handler.wfile.write(b" " if start else b"H")
 
         with serving(drip) as store:
             assert message(store, limits=QUICK, clock=Clock()) == f"{QUERY}no whole answer within 0.3 s {HINT_LESS}"
@@ -366,6 +370,36 @@ class TestNobodyThere:
         assert message(store) == (
             QUERY + "the connection is refused (after 4 attempts; is the store running, and is that its port)"
         )
+
+    def test_a_full_queue(self) -> None:
+        """A host that takes no connection in time, as behind a firewall."""
+        with socket.socket() as busy, socket.socket() as first, socket.socket() as second:
+            busy.bind(("127.0.0.1", 0))
+            busy.listen(0)
+            for one in (first, second):
+                one.settimeout(0.0)
+                one.connect_ex(busy.getsockname())
+            url = f"http://127.0.0.1:{busy.getsockname()[1]}"
+            client = PrometheusClient(url, limits=Limits(attempts=1, connect_seconds=0.2))
+            with client, pytest.raises(StoreUnreachableError) as caught:
+                client.instant(UP, AT)
+        assert str(caught.value) == f"{url}/api/v1/query: no connection within 0.2 s (is there a firewall between)"
+
+    def test_a_reset(self) -> None:
+        """A connection that is torn down, in the system's words."""
+
+        def reset(handler: Handler) -> None:
+            handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            handler.close_connection = True
+            os.close(handler.connection.detach())
+
+        with serving(reset) as store:
+            assert message(store, limits=ONE) == QUERY + "the connection failed: Connection reset by peer"
+
+    def test_what_nobody_thought_of(self) -> None:
+        """Of an unknown error only its kind is told: its text may hold anything."""
+        deadline = Deadline(FastClock(), 1.0, 1.0)
+        assert failure_of(InvalidURL("http://u:hidden@a"), deadline, 1.0) == Failure("the request failed: InvalidURL")
 
     def test_a_name_that_does_not_exist(self) -> None:
         """A host that nobody knows."""
@@ -463,7 +497,7 @@ class TestDegraded:
             assert client.warnings[-1] == "and 10 more warnings"
 
     def test_a_store_that_takes_no_post_is_asked_by_get(self) -> None:
-        """405 is met once; from then on everything is a GET."""
+        """405 is met once; from then on that path is asked by GET."""
         with serving(reply("no", 405, "text/plain"), OK) as store, PrometheusClient(store.url) as client:
             for _ in range(2):
                 client.instant(UP, AT)

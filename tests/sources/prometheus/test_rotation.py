@@ -1,6 +1,7 @@
 """Secrets that are renewed while a client lives."""
 
 import datetime as dt
+import fcntl
 import json
 import os
 import sys
@@ -11,10 +12,16 @@ import pytest
 from advisor.errors import StoreAccessError
 from advisor.sources.prometheus.auth import Access
 from advisor.sources.prometheus.client import PrometheusClient
+from advisor.sources.prometheus.limits import Limits
 from advisor.sources.prometheus.secret import PASSWORD, TOKEN, CommandSource, FileSource, Secret, run_command
 from tests.sources.prometheus.stores import AT, OK, UP, Behaviour, Handler, message, reply, serving
 from tests.sources.servers import FastClock
 
+NO_TOKEN = (
+    "the token command printed no token of one line (it has to print a token alone, or an ExecCredential as JSON)"
+)
+NO_STATUS = "the token command printed JSON without status.token (as JSON it has to be an ExecCredential of Kubernetes)"
+BY_HAND = f"(run {sys.executable} by hand to see why)"
 DENIED = reply("denied", 401, "text/plain")
 
 
@@ -109,6 +116,21 @@ class TestAgainstStores:
         )
         assert (tmp_path / "runs").read_text(encoding="utf-8") == "xx"
 
+    def test_a_command_may_take_longer_than_an_answer(self, tmp_path: Path) -> None:
+        """The time that it takes is none of the store's."""
+        _, command = printing(tmp_path, "token")
+
+        class Slow(FastClock):
+            def monotonic(self) -> float:
+                # Running the command moves the hands by more than an attempt may take.
+                return super().monotonic() + (1000.0 if (tmp_path / "runs").exists() else 0.0)
+
+        limits = Limits(attempt_seconds=100.0, total_seconds=2000.0)
+        with serving(OK) as store, PrometheusClient(
+            store.url, Access(token_command=command), limits, clock=Slow()
+        ) as client:  # fmt: skip
+            assert client.instant(UP, AT).samples == 1
+
 
 class TestFiles:
     def test_a_file_in_its_place_is_read(self, tmp_path: Path) -> None:
@@ -133,6 +155,12 @@ class TestFiles:
         os.utime(file, ns=(1, 1))
         assert source.current() == Secret("one")
         assert source.renewed(Secret("one")) == Secret("two")
+
+    def test_a_folder_in_its_place(self, tmp_path: Path) -> None:
+        """What is there and cannot be read is named."""
+        with pytest.raises(StoreAccessError) as caught:
+            FileSource(tmp_path, "token", TOKEN).current()
+        assert str(caught.value) == f"{tmp_path}: cannot be read: Is a directory (check the path and its permissions)"
 
     def test_a_password_may_hold_blanks(self, tmp_path: Path) -> None:
         """Only the line end is cut off."""
@@ -177,12 +205,13 @@ class TestCommands:
     def test_an_end_that_is_no_time_is_ignored(self, end: str) -> None:
         """Then the token is kept as one without an end."""
         output = json.dumps({"status": {"token": "one", "expirationTimestamp": end}}).encode()
-        clock, runs = FastClock(), []
-        source = CommandSource(("a",), clock, lambda command: runs.append(command) or output)
+        clock, outputs = FastClock(), iter((output, b"two"))
+        source = CommandSource(("a",), clock, lambda _: next(outputs))
         source.current()
         clock.move(299.0)
-        source.current()
-        assert len(runs) == 1
+        assert source.current().reveal() == "one"
+        clock.move(1.0)
+        assert source.current().reveal() == "two"
 
     def test_a_refused_token_that_was_renewed_meanwhile(self) -> None:
         """Of two threads that were refused, one runs the program."""
@@ -194,11 +223,11 @@ class TestCommands:
     @pytest.mark.parametrize(
         ("output", "text"),
         [
-            (b"", "the token command printed no token of one line (it has to print a token alone, or an ExecCredential as JSON)"),
-            (b"a\nb", "the token command printed no token of one line (it has to print a token alone, or an ExecCredential as JSON)"),
-            (b"\xff", "the token command printed no token of one line (it has to print a token alone, or an ExecCredential as JSON)"),
-            (b'{"status": {}}', "the token command printed JSON without status.token (as JSON it has to be an ExecCredential of Kubernetes)"),
-            (b'{"token": "hidden"', "the token command printed JSON without status.token (as JSON it has to be an ExecCredential of Kubernetes)"),
+            (b"", NO_TOKEN),
+            (b"a\nb", NO_TOKEN),
+            (b"\xff", NO_TOKEN),
+            (b'{"status": {}}', NO_STATUS),
+            (b'{"token": "hidden"', NO_STATUS),
         ],
     )  # fmt: skip
     def test_what_is_no_token(self, output: bytes, text: str) -> None:
@@ -218,13 +247,16 @@ class TestRunning:
     @pytest.mark.parametrize(
         ("command", "text"),
         [
-            (("/nowhere/program",), "/nowhere/program: the token command cannot be started: No such file or directory (check the path)"),
+            (
+                ("/nowhere",),
+                "/nowhere: the token command cannot be started: No such file or directory (check the path)",
+            ),
             (
                 (sys.executable, "-c", "print('hidden'); raise SystemExit(7)"),
-                f"{sys.executable}: the token command failed with exit code 7 (run {sys.executable} by hand to see why)",
+                f"{sys.executable}: the token command failed with exit code 7 {BY_HAND}",
             ),
         ],
-    )  # fmt: skip
+    )
     def test_what_fails(self, command: tuple[str, ...], text: str) -> None:
         """The error names the program and the exit code."""
         with pytest.raises(StoreAccessError) as caught:
@@ -233,16 +265,16 @@ class TestRunning:
 
     def test_one_that_hangs(self, tmp_path: Path) -> None:
         """It ends with all that it started, and what it had printed is in no exception."""
-        mark = tmp_path / "mark"
-        inner = f"import time; time.sleep(1); open({str(mark)!r}, 'w')"
+        lock = tmp_path / "lock"
+        inner = f"import fcntl, time; file = open({str(lock)!r}, 'w'); fcntl.flock(file, fcntl.LOCK_EX); time.sleep(60)"
         program = (
             f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {inner!r}]); "
             "print('hidden', flush=True); time.sleep(60)"
         )
         with pytest.raises(StoreAccessError) as caught:
             run_command((sys.executable, "-c", program), 0.7)
-        assert str(caught.value) == (
-            f"{sys.executable}: the token command did not end within 0.7 s (run {sys.executable} by hand to see why)"
-        )
+        assert str(caught.value) == f"{sys.executable}: the token command did not end within 0.7 s {BY_HAND}"
         assert caught.value.__context__ is None
-        assert not mark.exists()
+        with lock.open("w", encoding="utf-8") as file:
+            # Would wait for the inner program, had it been left alone.
+            fcntl.flock(file, fcntl.LOCK_EX)

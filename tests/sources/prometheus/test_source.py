@@ -1,4 +1,4 @@
-"""An operator in a real Prometheus gets the report that it gets from the recording that the Prometheus was made from."""
+"""An operator in a real Prometheus gets the report that it gets from the recording that was put into it."""
 
 import json
 import shutil
@@ -16,7 +16,8 @@ from advisor.sources.prometheus.discovery import Where, find_operator
 from advisor.sources.prometheus.plan import Span
 from advisor.sources.prometheus.source import PrometheusSource
 from advisor.sources.recording import RecordingSource
-from tests.prometheusserver.server import served
+from tests.prometheusserver.server import create_tsdb, running, served
+from tests.prometheusserver.synthetic import Week
 from tests.prometheusserver.tools import TOOLS, Tool, find_or_leave_out
 
 LOOK_BACK = "--query.lookback-delta=2100ms"
@@ -91,6 +92,27 @@ def test_they_are_for_every_recording(tool: Tool, shared: Path, tmp_path: Path) 
     assert wrong == []
 
 
+@pytest.mark.timeout(240)
+def test_days_are_read_coarsely_and_bursts_as_scraped(tool: Tool, tmp_path: Path) -> None:
+    """Two days: every burst is a load, the worst is the verdict, restarts and the gap are seen, and it is said how."""
+    days = Week(days=2, step=60.0)
+    create_tsdb(tool, days.texts(), tmp_path / "tsdb")
+    with running(tool, tmp_path / "tsdb") as address, PrometheusClient(address) as client:
+        span = Span(days.start, days.end)
+        source = PrometheusSource(client, find_operator(client, Where(), span), span)
+        loaded = load_source(source)
+        report = report_of(loaded, UNSIMULATED)
+        assert len(client.costs) <= 12
+    assert report.findings[0].code == "workers-saturated"
+    loads = [one.episode.window for one in report.episodes if one.episode.kind != "quiet"]
+    for burst in days.bursts:
+        assert any(window.start < burst.end and burst.start < window.end for window in loads), burst
+    said = [note.message for note in report.source.notes]
+    assert any("stretches where most happened as scraped" in message for message in said)
+    assert any(message.startswith("no samples for") for message in said)
+    assert "controllers.raycluster.reconcile_seconds_p99" in report.figures
+
+
 def test_little_is_asked(tool: Tool, data: Path) -> None:
     """One operator costs at most a dozen requests, none of which fails."""
     setup = json.loads((data / "recordings" / "throttled-one-worker" / "setup.json").read_text(encoding="utf-8"))
@@ -99,3 +121,33 @@ def test_little_is_asked(tool: Tool, data: Path) -> None:
         PrometheusSource(client, find_operator(client, Where(), span), span).series(SELECTION)
         assert len(client.costs) <= 12
         assert client.warnings == ()
+
+
+def test_the_api_servers_own_word_is_heard(tool: Tool, data: Path, tmp_path: Path) -> None:
+    """Where the store scrapes the API server too, its time for writes of Ray's kinds and its 429 are figures."""
+    recording = data / "recordings" / "throttled-one-worker"
+    setup = json.loads((recording / "setup.json").read_text(encoding="utf-8"))
+    start, end = setup["start"], setup["end"]
+    labels = 'verb="POST",resource="pods",instance="api:6443",job="apiserver"'
+    other = labels.replace("pods", "secrets")
+    lines = []
+    for name, of, per_second in (
+        ("apiserver_request_duration_seconds_count", labels, 10.0),
+        ("apiserver_request_duration_seconds_count", other, 10.0),
+        ("apiserver_request_duration_seconds_sum", labels, 0.5),
+        ("apiserver_request_duration_seconds_sum", other, 50.0),
+        ("apiserver_request_total", 'code="429",verb="POST",instance="api:6443",job="apiserver"', 2.0),
+    ):
+        times = [start + 2.0 * number for number in range(int((end - start) / 2.0) + 1)]
+        lines += [f"{name}{{{of}}} {per_second * (time - start)} {time}" for time in times]
+    server = tmp_path / "apiserver.om"
+    server.write_text("\n".join([*lines, "# EOF", ""]), encoding="utf-8")
+    span = Span(start - 5.0, end + 5.0)
+    with (
+        served(tool, [recording, server], flags=[LOOK_BACK]) as address,
+        PrometheusClient(address) as client,
+    ):
+        source = PrometheusSource(client, find_operator(client, Where(), span), span)
+        report = report_of(load_source(source), UNSIMULATED)
+    assert report.figures["api_server.write_seconds_mean"].value == pytest.approx(0.05, rel=0.02)
+    assert report.figures["api_server.rejected_per_second"].value == pytest.approx(2.0, rel=0.1)
