@@ -53,7 +53,10 @@ def measure(program: str, folder: Path, operators: int) -> tuple[float, ...]:
     """Seconds, CPU seconds, and peak memory in MiB of one run and of its largest worker."""
     with tempfile.TemporaryDirectory() as out:
         done = subprocess.run(
-            [sys.executable, "-c", program, str(folder), out, str(operators)], capture_output=True, text=True, check=True
+            [sys.executable, "-c", program, str(folder), out, str(operators)],
+            capture_output=True,
+            text=True,
+            check=True,
         )
     return tuple(json.loads(done.stdout))
 

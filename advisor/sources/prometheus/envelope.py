@@ -27,6 +27,12 @@ class Envelope(msgspec.Struct):
     error: str = ""
     warnings: list[str] | None = None
     infos: list[str] | None = None
+    isPartial: bool = False  # noqa: N815 - VictoriaMetrics' name, for what Thanos says in a warning
+
+    def remarks(self) -> tuple[str, ...]:
+        """What whoever reads the answer should know."""
+        partial = ("the store's answer is partial: some of its nodes did not answer",) if self.isPartial else ()
+        return (*partial, *(self.warnings or ()), *(self.infos or ()))
 
 
 class _Data(msgspec.Struct):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from advisor.model.raw import Series
 from advisor.sources.prometheus.answers import Histogram, HistogramSeries
 
-__all__ = ["classic_series"]
+__all__ = ["classic_series", "with_native"]
 
 
 def classic_series(histograms: Iterable[HistogramSeries]) -> Iterator[Series]:
@@ -23,6 +23,14 @@ def classic_series(histograms: Iterable[HistogramSeries]) -> Iterator[Series]:
         for bound in bounds:
             values = array("d", (_at_or_below(sample, bound) for sample in one.samples))
             yield Series(f"{one.name}_bucket", {**one.labels, "le": _text(bound)}, array("d", one.times), values)
+
+
+def with_native(series: Iterable[Series], histograms: Iterable[HistogramSeries]) -> list[Series]:
+    """All series; a histogram that a store holds in both forms is taken in the classic one."""
+    found = list(series)
+    classic = {(one.name, frozenset(one.labels.items())) for one in found if one.name.endswith("_count")}
+    only_native = (one for one in histograms if (f"{one.name}_count", frozenset(one.labels.items())) not in classic)
+    return [*found, *classic_series(only_native)]
 
 
 def _at_or_below(sample: Histogram, bound: float) -> float:

@@ -282,7 +282,7 @@ class PrometheusSession(requests.Session):
             return refusal(envelope, received, purpose())
         if envelope.status != "success":
             raise ValueError(f"its status is {envelope.status!r}")
-        remarks = (*(envelope.warnings or ()), *(envelope.infos or ()))
+        remarks = envelope.remarks()
         self._ledger.warn(map(received.shown, remarks))
         data = data_of(call.path, envelope)
         result = data.get("result") if isinstance(data, dict) else None

@@ -12,7 +12,7 @@ from advisor.model.raw import LogRecord, ObjectChange, ReadNote, Selection, Seri
 from advisor.signals.curves import usual_pause
 from advisor.sources.prometheus.busiest import busiest
 from advisor.sources.prometheus.client import PrometheusClient, Query, Result
-from advisor.sources.prometheus.native import classic_series
+from advisor.sources.prometheus.native import with_native
 from advisor.sources.prometheus.operators import Operator
 from advisor.sources.prometheus.plan import MOST_SPANS, OBJECTS, Pass, Plan, Span, make_plan, probe_query, spans_within
 from advisor.sources.prometheus.retime import retimed
@@ -126,7 +126,10 @@ class PrometheusSource:
     def _read(self, passes: Sequence[Pass], span: Span) -> list[Series]:
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
             results = list(pool.map(lambda one: self._ask(one, span), passes))
-        return [series for result in results for series in (*result.series, *classic_series(result.histograms))]
+        return with_native(
+            (series for result in results for series in result.series),
+            (histogram for result in results for histogram in result.histograms),
+        )
 
     def _ask(self, one: Pass, span: Span) -> Result:
         self._progress(f"reading {one.query.purpose}")

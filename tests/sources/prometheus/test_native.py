@@ -2,8 +2,9 @@
 
 from array import array
 
+from advisor.model.raw import Series
 from advisor.sources.prometheus.answers import Bucket, Histogram, HistogramSeries
-from advisor.sources.prometheus.native import classic_series
+from advisor.sources.prometheus.native import classic_series, with_native
 
 INFINITE = float("inf")
 
@@ -45,3 +46,13 @@ def test_observations_above_every_bound_are_in_the_count_alone() -> None:
     sample = Histogram(2.0, 9.0, (bucket(0.5, 1.0, 1.0), Bucket(1.0, INFINITE, 1.0, has_low=False, has_high=True)))
     histogram = HistogramSeries("wait_seconds", {}, array("d", [10.0]), [sample])
     assert [one.labels.get("le") for one in classic_series([histogram])] == [None, None, "1.0", "+Inf"]
+
+
+def test_a_histogram_in_both_forms_counts_once() -> None:
+    """A store may hold a histogram twice; the classic one is taken, by labels."""
+    sample = Histogram(2.0, 9.0, (bucket(0.5, 1.0, 2.0),))
+    native = [HistogramSeries("wait_seconds", {"name": name}, array("d", [10.0]), [sample]) for name in ("a", "b")]
+    classic = Series("wait_seconds_count", {"name": "a"}, array("d", [10.0]), array("d", [2.0]))
+    found = with_native([classic], native)
+    assert [one.labels["name"] for one in found if one.name == "wait_seconds_count"] == ["a", "b"]
+    assert {one.labels["name"] for one in found if one.name == "wait_seconds_bucket"} == {"b"}
