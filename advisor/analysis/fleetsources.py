@@ -13,8 +13,9 @@ from advisor.analysis.loading import Loaded, Source, load_facts, load_source
 from advisor.errors import NothingToAnalyseError
 from advisor.model.raw import Setup
 from advisor.report.markup import printable
-from advisor.sources.fleetfile import access_of, duration_seconds, file_stem, scrape_plan
+from advisor.sources.fleetfile import access_of, file_stem, scrape_plan
 from advisor.sources.fleetspec import FleetEntry, PrometheusSpec, ScrapeSpec
+from advisor.sources.logtime import duration_seconds
 
 if TYPE_CHECKING:
     from advisor.sources.prometheus.auth import Access

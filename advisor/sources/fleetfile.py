@@ -4,7 +4,6 @@ Everything that can be wrong in it is found before anything is read or asked, ex
 are there, and whether anybody answers.
 """
 
-import re
 import shlex
 from collections.abc import Callable
 from hashlib import sha256
@@ -17,21 +16,19 @@ from advisor.errors import AdvisorError, InputFormatError
 from advisor.sources.endpoint import Access as ScrapeAccess
 from advisor.sources.endpoint import Endpoint
 from advisor.sources.fleetspec import FleetEntry, FleetSpec, PrometheusSpec, ScrapeSpec
-from advisor.sources.logtime import seconds_of
+from advisor.sources.logtime import duration_seconds
 from advisor.sources.prometheus.address import Address
 from advisor.sources.prometheus.auth import Access
 from advisor.sources.prometheus.promql import Matcher
 from advisor.sources.scraping import Plan, distinct
 from advisor.sources.strictyaml import load_document, refuse_unreal, with_place
 
-__all__ = ["access_of", "checked_entry", "duration_seconds", "file_stem", "read_fleet", "scrape_plan"]
+__all__ = ["access_of", "checked_entry", "file_stem", "read_fleet", "scrape_plan"]
 
 _LARGEST_BYTES: Final = 16 << 20
 _KINDS: Final = ("prometheus", "recording", "facts", "scrape")
 _FILES: Final = ("bearer_token_file", "password_file", "client_cert", "client_key", "ca_file")
 _HINT: Final = "docs/fleet.md lists the keys"
-_DAYS: Final = re.compile(r"(\d+(?:\.\d+)?)([dw])")
-_HOURS: Final = {"d": 24.0, "w": 168.0}
 _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _LONGEST_STEM: Final = 180
 _DIGEST_LENGTH: Final = 12
@@ -211,18 +208,6 @@ def scrape_plan(spec: ScrapeSpec) -> tuple[tuple[Endpoint, ...], Plan]:
         ScrapeAccess.header(f"{name}: {value}")
     plan = Plan(duration_seconds(spec.duration), duration_seconds(spec.interval))
     return distinct([Endpoint.parse(url) for url in spec.urls]), plan
-
-
-def duration_seconds(text: str) -> float:
-    """Seconds of a duration such as 90s, 5m, 1h30m or 7d.
-
-    Raises:
-        ValueError: it is none, or no time at all.
-    """
-    seconds = seconds_of(_DAYS.sub(lambda part: f"{float(part[1]) * _HOURS[part[2]]:g}h", text))
-    if not seconds:
-        raise ValueError(f"{text!r} is no duration such as 90s, 5m, 1h30m or 7d")
-    return seconds
 
 
 def file_stem(name: str) -> str:

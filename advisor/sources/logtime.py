@@ -4,10 +4,12 @@ import math
 import re
 from datetime import UTC, datetime
 
-__all__ = ["LogClock", "seconds_of"]
+__all__ = ["LogClock", "duration_seconds", "seconds_of"]
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{3})(Z|[+-]\d\d:?\d\d)")
 _UNIT_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
+_DAYS_AND_WEEKS = re.compile(r"(\d+(?:\.\d+)?)([dw])")
+_HOURS = {"d": 24, "w": 168}
 _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|m|s|us|µs|μs|ns)")
 _MILLISECONDS_FROM = 1e11
 _NANOSECONDS_FROM = 1e16
@@ -24,6 +26,18 @@ def seconds_of(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0.0 <= value < math.inf else None
+
+
+def duration_seconds(text: str) -> float:
+    """Seconds of a duration that a person writes, such as 90s, 5m, 1h30m or 7d.
+
+    Raises:
+        ValueError: it is none, or no time at all.
+    """
+    seconds = seconds_of(_DAYS_AND_WEEKS.sub(lambda part: f"{float(part[1]) * _HOURS[part[2]]:g}h", text))
+    if not seconds:
+        raise ValueError(f"{text!r} is no duration such as 90s, 5m, 1h30m or 7d")
+    return seconds
 
 
 class LogClock:

@@ -227,7 +227,7 @@ class TestRecord:
     @pytest.mark.parametrize(
         ("args", "code", "error"),
         [
-            ((), 2, "Missing option '--scrape'."),
+            ((), 2, "Give --scrape URL or --prometheus URL."),
             (("--scrape", "http://a", "--args", "'"), 2, "--args: No closing quotation."),
             (("--scrape", "http://a", "--log", "/nowhere"), 2, "does not exist"),
             (("--scrape", "http://a"), 3, "the folder is not empty"),

@@ -125,7 +125,12 @@ class PrometheusSource:
 
     def _read(self, passes: Sequence[Pass], span: Span) -> list[Series]:
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
-            results = list(pool.map(lambda one: self._ask(one, span), passes))
+            try:
+                results = list(pool.map(lambda one: self._ask(one, span), passes))
+            except KeyboardInterrupt:
+                # What other threads wait for would keep the program alive.
+                self._client.close()
+                raise
         return with_native(
             (series for result in results for series in result.series),
             (histogram for result in results for histogram in result.histograms),

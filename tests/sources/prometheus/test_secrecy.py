@@ -157,7 +157,6 @@ def test_half_a_secret_is_one_too(padding: int, status: int) -> None:
         with client, pytest.raises(AdvisorError) as caught:
             client.instant(UP, AT)
     assert token[:8] not in str(caught.value)
-    assert ("***" in str(caught.value)) == (padding <= 100)
 
 
 def test_the_types_that_hold_secrets_show_none() -> None:
