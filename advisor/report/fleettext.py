@@ -23,32 +23,67 @@ _NOTE = "Lost is the time that the finding explains; an arrow leads from the set
 
 
 def print_fleet(fleet: Fleet, console: Console) -> None:
-    """Print the result."""
-    for part in _parts(fleet):
+    """Print the result; cells are folded where the terminal is too narrow for them."""
+    for part in _head(fleet):
+        console.print(part)
+    rows = _rows(fleet)
+    if rows:
+        lines = _aligned(rows)
+        if max(map(len, lines)) <= console.width:
+            console.print(_coloured(lines, fleet))
+        else:
+            console.print(_folded(rows, fleet))
+    for part in _tail(fleet):
         console.print(part)
 
 
 def plain_fleet(fleet: Fleet, *, width: int) -> str:
-    """The same lines without any styling, for pipes and files."""
-    return plain(_parts(fleet), width=width)
+    """The same lines without any styling, for pipes and files; those of the table are as long as they have to be."""
+    table_lines = "".join(f"{line}\n" for line in _aligned(_rows(fleet)))
+    return plain(_head(fleet), width=width) + table_lines + plain(_tail(fleet), width=width)
 
 
-def _parts(fleet: Fleet) -> Iterator[RenderableType]:
+def _head(fleet: Fleet) -> Iterator[RenderableType]:
     yield Text(head_line(fleet), style="bold")
     if line := left_line(fleet):
         yield Text(line, style="bold yellow")
-    analysed = fleet.analysed()
-    if analysed:
+    if fleet.analysed():
         yield Text()
-        yield table(HEADS, (_styled(verdict.severity, cells(one, verdict, fleet.made)) for one, verdict in analysed))
+
+
+def _tail(fleet: Fleet) -> Iterator[RenderableType]:
+    if fleet.analysed():
         yield Text(_NOTE, style="dim")
     if lines := list(failure_lines(fleet)):
         yield title(f"{_FAILED} ({len(fleet.failed())})")
         yield from (bullet(line) for line in lines)
 
 
-def _styled(severity: Severity, row: tuple[str, ...]) -> list[str | Text]:
-    return [Text(cell, style=_STYLES[severity]) if cell == severity.value else cell for cell in row]
+def _rows(fleet: Fleet) -> list[tuple[str, ...]]:
+    return [cells(one, verdict, fleet.made) for one, verdict in fleet.analysed()]
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """The table as lines; rich would take longer for a thousand of them than for reading them all."""
+    if not rows:
+        return []
+    widths = [max(cell_len(row[column]) for row in (HEADS, *rows)) for column in range(len(HEADS))]
+    return [
+        "  ".join(set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (HEADS, *rows)
+    ]
+
+
+def _coloured(lines: Sequence[str], fleet: Fleet) -> Text:
+    head, *body = lines
+    parts: list[tuple[str, str] | str] = [(head, "dim")]
+    column = head.index(HEADS[1])
+    for line, (_, verdict) in zip(body, fleet.analysed(), strict=True):
+        # Names may be wider than they are long, so the place is looked for.
+        begin = line.index(verdict.severity.value, min(column, len(line)) - _wider(line, column))
+        end = begin + len(verdict.severity.value)
+        parts += ["\n", line[:begin], (line[begin:end], _STYLES[verdict.severity]), line[end:]]
+    return Text.assemble(*parts)
 
 
 def render_fleet_markdown(fleet: Fleet) -> str:

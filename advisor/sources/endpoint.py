@@ -6,7 +6,6 @@ credentials go nowhere else.
 
 import io
 import re
-import socket
 import ssl
 import time
 import zlib
@@ -18,6 +17,7 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 from advisor.errors import InputNotFoundError
+from advisor.sources.timedreader import TimedReader
 
 __all__ = ["Access", "Endpoint", "ScrapeFailedError", "fetch", "tls_context"]
 
@@ -179,30 +179,6 @@ class _Deadline:
         return left
 
 
-class _TimedReader(io.RawIOBase):
-    """Reads from a socket until the deadline, not only until a pause: a server may send one byte at a time."""
-
-    def __init__(self, raw: io.RawIOBase, connection: socket.socket, deadline: _Deadline) -> None:
-        super().__init__()
-        self._raw = raw
-        self._connection = connection
-        self._deadline = deadline
-
-    def readable(self) -> bool:
-        """As each reader says."""
-        return True
-
-    def readinto(self, buffer: "memoryview", /) -> int | None:  # type: ignore[override]
-        """Read what is there, waiting until the deadline."""
-        self._connection.settimeout(self._deadline.remaining())
-        return self._raw.readinto(buffer)
-
-    def close(self) -> None:
-        """Close the socket's reader too."""
-        self._raw.close()
-        super().close()
-
-
 def fetch(endpoint: Endpoint, access: Access, seconds: float, receive: Callable[[bytes], None]) -> str:
     """GET, and give the body in pieces to ``receive``; the content type.
 
@@ -258,7 +234,7 @@ def _connection(endpoint: Endpoint, access: Access, seconds: float) -> HTTPConne
 def _response(connection: HTTPConnection, deadline: _Deadline) -> Iterator[HTTPResponse]:
     """The answer, its header read; closed at the end also where it cannot be read."""
     with HTTPResponse(connection.sock, method="GET") as response:
-        response.fp = io.BufferedReader(_TimedReader(response.fp.detach(), connection.sock, deadline))
+        response.fp = io.BufferedReader(TimedReader(response.fp.detach(), connection.sock, deadline.remaining))
         response.begin()
         yield response
 

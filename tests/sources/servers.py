@@ -74,18 +74,25 @@ def serving(behave: Behaviour, *, tls: bool = False) -> Iterator[Server]:
         context.load_cert_chain(TLS / "cert.pem", TLS / "key.pem")
         server.socket = context.wrap_socket(server.socket, server_side=True)
         server.scheme = "https"
+    with lasting(server, server.released):
+        yield server
+
+
+@contextmanager
+def lasting(server: ThreadingHTTPServer, released: threading.Event) -> Iterator[None]:
+    """Serve while the block lasts; whatever still waits is let go at its end."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield server
+        yield
     finally:
-        server.released.set()
+        released.set()
         server.shutdown()
         thread.join()
         server.server_close()
 
 
-def send(handler: Handler, body: bytes, status: int = 200, kind: str = TEXT, **headers: str) -> None:
+def send(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, kind: str = TEXT, **headers: str) -> None:
     """One answer; keywords are headers, with _ for -."""
     handler.send_response(status)
     if kind:

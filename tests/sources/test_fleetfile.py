@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.errors import InputFormatError, InputNotFoundError
-from advisor.sources.fleetfile import access_of, duration_seconds, file_stem, read_fleet, scrape_plan
+from advisor.sources.fleetfile import access_of, file_stem, read_fleet, scrape_plan
 from advisor.sources.fleetspec import FleetEntry, PrometheusSpec, ScrapeSpec
+from advisor.sources.logtime import duration_seconds
 
 STORE: Final = "http://store:9090"
 

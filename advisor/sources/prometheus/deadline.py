@@ -9,6 +9,7 @@ from http.client import HTTPResponse
 from typing import Any, Final
 
 from advisor.sources.scraping import Clock
+from advisor.sources.timedreader import TimedReader
 
 __all__ = ["DEADLINE", "Deadline", "TimedResponse"]
 
@@ -66,30 +67,6 @@ DEADLINE: Final[ContextVar[Deadline]] = ContextVar("deadline")
 """That of the request which this thread makes; set before one is sent."""
 
 
-class _TimedReader(io.RawIOBase):
-    """Reads from a socket until the deadline, not only until a pause."""
-
-    def __init__(self, raw: io.RawIOBase, connection: socket.socket, deadline: Deadline) -> None:
-        super().__init__()
-        self._raw = raw
-        self._connection = connection
-        self._deadline = deadline
-
-    def readable(self) -> bool:
-        """As each reader says."""
-        return True
-
-    def readinto(self, buffer: "memoryview", /) -> int | None:  # type: ignore[override]
-        """Read what is there, waiting until the deadline."""
-        self._connection.settimeout(self._deadline.patience())
-        return self._raw.readinto(buffer)
-
-    def close(self) -> None:
-        """Close the socket's reader too."""
-        self._raw.close()
-        super().close()
-
-
 class TimedResponse(HTTPResponse):
     """An answer whose header and body come before the deadline of the request, or not at all."""
 
@@ -97,4 +74,4 @@ class TimedResponse(HTTPResponse):
         super().__init__(sock, *args, **kwargs)
         deadline = DEADLINE.get()
         deadline.attach(sock)
-        self.fp = io.BufferedReader(_TimedReader(self.fp.detach(), sock, deadline))
+        self.fp = io.BufferedReader(TimedReader(self.fp.detach(), sock, deadline.patience))

@@ -18,7 +18,8 @@ from advisor.sources.prometheus.auth import Access
 from advisor.sources.prometheus.client import PrometheusClient, Query
 from advisor.sources.prometheus.limits import Limits
 from advisor.sources.scraping import Clock
-from tests.sources.servers import FastClock
+from tests.sources import servers
+from tests.sources.servers import FastClock, lasting
 
 JSON: Final = "application/json"
 HTML: Final = "text/html; charset=utf-8"
@@ -113,28 +114,13 @@ class Store(ThreadingHTTPServer):
 def serving(*behaviours: Behaviour, tls: ssl.SSLContext | None = None) -> Iterator[Store]:
     """A store while the block lasts."""
     store = Store(behaviours, tls)
-    thread = threading.Thread(target=store.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with lasting(store, store.released):
         yield store
-    finally:
-        store.released.set()
-        store.shutdown()
-        thread.join()
-        store.server_close()
 
 
 def send(handler: Handler, body: bytes, status: int = 200, kind: str = JSON, **headers: str) -> None:
     """One answer; keywords are headers, with _ for -."""
-    handler.send_response(status)
-    if kind:
-        handler.send_header("Content-Type", kind)
-    for name, value in headers.items():
-        handler.send_header(name.replace("_", "-"), value)
-    if "Content_Length" not in headers and "Transfer_Encoding" not in headers:
-        handler.send_header("Content-Length", str(len(body)))
-    handler.end_headers()
-    handler.wfile.write(body)
+    servers.send(handler, body, status, kind, **headers)
 
 
 def reply(body: bytes | str, status: int = 200, kind: str = JSON, **headers: str) -> Behaviour:
