@@ -4,8 +4,9 @@ Operators that could not be analysed stand at the end: nothing is known of them 
 others, and the end is what a terminal shows when a long table has run through. The first line counts them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.text import Text
 
@@ -18,6 +19,7 @@ from advisor.report.markdown import escape
 __all__ = ["plain_fleet", "print_fleet", "render_fleet_markdown"]
 
 _STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "green"}
+_GAP = "  "
 _FAILED = "Could not be analysed"
 _NOTE = "Lost is the time that the finding explains; an arrow leads from the setting in force to the one advised."
 
@@ -26,21 +28,17 @@ def print_fleet(fleet: Fleet, console: Console) -> None:
     """Print the result; cells are folded where the terminal is too narrow for them."""
     for part in _head(fleet):
         console.print(part)
-    rows = _rows(fleet)
-    if rows:
-        lines = _aligned(rows)
-        if max(map(len, lines)) <= console.width:
-            console.print(_coloured(lines, fleet))
-        else:
-            console.print(_folded(rows, fleet))
+    if padded := _padded(fleet):
+        fits = cell_len(_GAP.join(padded[0])) <= console.width
+        console.print(_coloured(padded, fleet) if fits else _folded(fleet))
     for part in _tail(fleet):
         console.print(part)
 
 
 def plain_fleet(fleet: Fleet, *, width: int) -> str:
     """The same lines without any styling, for pipes and files; those of the table are as long as they have to be."""
-    table_lines = "".join(f"{line}\n" for line in _aligned(_rows(fleet)))
-    return plain(_head(fleet), width=width) + table_lines + plain(_tail(fleet), width=width)
+    lines = "".join(f"{_GAP.join(row).rstrip()}\n" for row in _padded(fleet))
+    return plain(_head(fleet), width=width) + lines + plain(_tail(fleet), width=width)
 
 
 def _head(fleet: Fleet) -> Iterator[RenderableType]:
@@ -59,31 +57,39 @@ def _tail(fleet: Fleet) -> Iterator[RenderableType]:
         yield from (bullet(line) for line in lines)
 
 
-def _rows(fleet: Fleet) -> list[tuple[str, ...]]:
-    return [cells(one, verdict, fleet.made) for one, verdict in fleet.analysed()]
-
-
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """The table as lines; rich would take longer for a thousand of them than for reading them all."""
+def _padded(fleet: Fleet) -> list[list[str]]:
+    """Heads and rows, each cell as wide as its column; a table of rich takes ten times as long for a thousand rows."""
+    rows = [cells(one, verdict, fleet.made) for one, verdict in fleet.analysed()]
     if not rows:
         return []
-    widths = [max(cell_len(row[column]) for row in (HEADS, *rows)) for column in range(len(HEADS))]
+    columns = zip(HEADS, *rows, strict=True)
+    widths = [max(map(cell_len, column)) for column in columns]
     return [
-        "  ".join(set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
         for row in (HEADS, *rows)
     ]
 
 
-def _coloured(lines: Sequence[str], fleet: Fleet) -> Text:
-    head, *body = lines
-    parts: list[tuple[str, str] | str] = [(head, "dim")]
-    column = head.index(HEADS[1])
-    for line, (_, verdict) in zip(body, fleet.analysed(), strict=True):
-        # Names may be wider than they are long, so the place is looked for.
-        begin = line.index(verdict.severity.value, min(column, len(line)) - _wider(line, column))
-        end = begin + len(verdict.severity.value)
-        parts += ["\n", line[:begin], (line[begin:end], _STYLES[verdict.severity]), line[end:]]
-    return Text.assemble(*parts)
+def _coloured(padded: Sequence[Sequence[str]], fleet: Fleet) -> Text:
+    head, *rows = padded
+    lines = [Text(_GAP.join(head).rstrip(), style="dim")]
+    for row, (_, verdict) in zip(rows, fleet.analysed(), strict=True):
+        name, severity, *others = row
+        style = _STYLES[verdict.severity]
+        lines.append(Text.assemble(name, _GAP, (severity, style), _GAP, _GAP.join(others).rstrip()))
+    return Text("\n").join(lines)
+
+
+def _folded(fleet: Fleet) -> RenderableType:
+    grid = table(
+        HEADS, (_styled(verdict.severity, cells(one, verdict, fleet.made)) for one, verdict in fleet.analysed())
+    )
+    grid.columns[0].overflow = "fold"
+    return grid
+
+
+def _styled(severity: Severity, row: tuple[str, ...]) -> list[str | Text]:
+    return [Text(cell, style=_STYLES[severity]) if cell == severity.value else cell for cell in row]
 
 
 def render_fleet_markdown(fleet: Fleet) -> str:

@@ -177,8 +177,8 @@ INTERRUPTED = f"""
 import time
 from advisor.cli import analyze, main, progress
 progress._PATIENCE_SECONDS = 0.0
-def slow(*_, **given):
-    given["progress"]("reading metrics")
+def slow(given, progress, told):
+    progress("reading metrics")
     time.sleep(30)
 import sys
 sys.modules["advisor.cli.analyze"].load_input = slow

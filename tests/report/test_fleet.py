@@ -6,7 +6,9 @@ from io import StringIO
 import jsonschema
 import msgspec
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 
 from advisor.model.finding import FindingCode, Severity
 from advisor.model.fleet import Fleet
@@ -60,12 +62,36 @@ def test_without_a_verdict_there_is_no_table(fleet: Fleet | None) -> None:
     assert render_fleet_json(shown).endswith("}\n")
 
 
-def test_a_terminal_gets_colour() -> None:
-    """What is critical stands out."""
-    console = Console(file=StringIO(), force_terminal=True, color_system="standard", width=140)
+def on_a_terminal(fleet: Fleet, width: int) -> str:
+    """What a terminal of this width gets."""
+    console = Console(file=StringIO(), force_terminal=True, color_system="standard", width=width)
     with console.capture() as capture:
-        print_fleet(example(), console)
-    assert "\x1b[1;31mcritical" in capture.get()
+        print_fleet(fleet, console)
+    return capture.get()
+
+
+@pytest.mark.parametrize("width", [140, 70])
+def test_a_terminal_gets_colour(width: int) -> None:
+    """What is critical stands out, also where cells have to be folded."""
+    shown = on_a_terminal(example(), width)
+    assert "\x1b[1;31mcritical" in shown
+    lines = Text.from_ansi(shown).plain.splitlines()
+    assert max(map(cell_len, lines)) <= width
+    assert [line.rstrip() for line in lines] == plain_fleet(example(), width=width).splitlines() or width == 70
+
+
+def test_names_are_shown_whole() -> None:
+    """A name can be searched for however long it is: lines get longer in a pipe, and fold on a terminal."""
+    healthy = verdict(FindingCode.HEALTHY, Severity.INFO)
+    name = "cluster-0001/" + "long" * 30
+    fleet = Fleet(
+        began=BEGAN, made=BEGAN, operators=(analysed(name, healthy), analysed("\u6771\u4eac", healthy)), left=()
+    )
+    first, second = plain_fleet(fleet, width=120).splitlines()[3:5]
+    assert first.startswith(f"{name}  info      healthy")
+    assert cell_len(second[: second.index("info")]) == len(name) + 2
+    folded = Text.from_ansi(on_a_terminal(fleet, 100)).plain
+    assert name in "".join(line.split("  ")[0].strip() for line in folded.splitlines())
 
 
 def test_the_head_counts() -> None:
