@@ -20,17 +20,22 @@ __all__ = ["plain_fleet", "print_fleet", "render_fleet_markdown"]
 
 _STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "green"}
 _GAP = "  "
+_LEAST = ("age of data", "burst", "lost", "queue wait", "QPS")
 _FAILED = "Could not be analysed"
 _NOTE = "Lost is the time that the finding explains; an arrow leads from the setting in force to the one advised."
 
 
 def print_fleet(fleet: Fleet, console: Console) -> None:
-    """Print the result; cells are folded where the terminal is too narrow for them."""
+    """Print the result; a narrow terminal gets the columns that matter most, and says which it does not get."""
     for part in _head(fleet):
         console.print(part)
     if padded := _padded(fleet):
-        fits = cell_len(_GAP.join(padded[0])) <= console.width
-        console.print(_coloured(padded, fleet) if fits else _folded(fleet))
+        left_out = _too_many(padded, console.width)
+        shown = [[cell for head, cell in zip(HEADS, row, strict=True) if head not in left_out] for row in padded]
+        fits = cell_len(_GAP.join(shown[0])) <= console.width
+        console.print(_coloured(shown, fleet) if fits else _folded(shown, fleet))
+        if left_out:
+            console.print(Text(f"A wider terminal shows {', '.join(left_out)} as well.", style="dim"))
     for part in _tail(fleet):
         console.print(part)
 
@@ -70,8 +75,20 @@ def _padded(fleet: Fleet) -> list[list[str]]:
     ]
 
 
-def _coloured(padded: Sequence[Sequence[str]], fleet: Fleet) -> Text:
-    head, *rows = padded
+def _too_many(padded: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Columns that have to be left out so that the others fit, those first that others say in part."""
+    widths = {head: cell_len(cell) + len(_GAP) for head, cell in zip(HEADS, padded[0], strict=True)}
+    left_out: list[str] = []
+    for head in _LEAST:
+        if sum(widths.values()) - len(_GAP) <= width:
+            break
+        del widths[head]
+        left_out.append(head)
+    return left_out
+
+
+def _coloured(shown: Sequence[Sequence[str]], fleet: Fleet) -> Text:
+    head, *rows = shown
     lines = [Text(_GAP.join(head).rstrip(), style="dim")]
     for row, (_, verdict) in zip(rows, fleet.analysed(), strict=True):
         name, severity, *others = row
@@ -80,16 +97,18 @@ def _coloured(padded: Sequence[Sequence[str]], fleet: Fleet) -> Text:
     return Text("\n").join(lines)
 
 
-def _folded(fleet: Fleet) -> RenderableType:
-    grid = table(
-        HEADS, (_styled(verdict.severity, cells(one, verdict, fleet.made)) for one, verdict in fleet.analysed())
+def _folded(shown: Sequence[Sequence[str]], fleet: Fleet) -> RenderableType:
+    """A table whose names are folded, where they alone are too long for the terminal."""
+    heads, *rows = ([cell.rstrip() for cell in row] for row in shown)
+    styled = (
+        [Text(cell, style=_STYLES[verdict.severity]) if cell == verdict.severity.value else cell for cell in row]
+        for row, (_, verdict) in zip(rows, fleet.analysed(), strict=True)
     )
-    grid.columns[0].overflow = "fold"
+    grid = table(heads, styled)
+    for column in grid.columns:
+        column.no_wrap = True
+    grid.columns[0].no_wrap, grid.columns[0].overflow = False, "fold"
     return grid
-
-
-def _styled(severity: Severity, row: tuple[str, ...]) -> list[str | Text]:
-    return [Text(cell, style=_STYLES[severity]) if cell == severity.value else cell for cell in row]
 
 
 def render_fleet_markdown(fleet: Fleet) -> str:

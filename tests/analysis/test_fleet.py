@@ -3,7 +3,9 @@
 import json
 import os
 import sys
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import jsonschema
 import msgspec
@@ -14,8 +16,10 @@ from advisor.analysis import fleet as fleet_module
 from advisor.analysis.fleet import FleetInterruptedError, FleetRun, analyse_fleet, worst_first
 from advisor.analysis.fleettask import FleetTask, analyse_task, failure_of
 from advisor.engines import engine_named
+from advisor.engines.base import Outcome
 from advisor.engines.local import LocalEngine
-from advisor.errors import InputFormatError, InputNotFoundError, OutputError
+from advisor.engines.trying import tried
+from advisor.errors import AdvisorError, InputFormatError, InputNotFoundError, OutputError
 from advisor.model.advice import Direction
 from advisor.model.finding import FindingCode, Severity
 from advisor.model.fleet import Fleet, FleetKnob, FleetOperator, FleetVerdict
@@ -25,6 +29,9 @@ from advisor.sources.fleetspec import FleetEntry, ScrapeSpec
 from tests.analysis.fleetmade import CALM, SATURATED, Here, facts, fleet_of, plan_of
 from tests.engines.test_ray import FakeRay
 from tests.support import ROOT
+
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
 
 RECORDINGS = ROOT / "tests" / "data" / "recordings"
 
@@ -277,6 +284,29 @@ def test_one_that_hangs_costs_its_own_time_only(tmp_path: Path) -> None:
     assert (failure.error, failure.hint) == ("not finished within 4 s", "--timeout gives it longer")
     assert failure.exit_code == 3
     assert sorted(path.name for path in out.glob(".*")) == [".mine.partial", ".other.json.1.partial"]
+
+
+class Breaks(Here):
+    """An engine that loses a worker with its first task, and breaks after the second."""
+
+    def attempt(
+        self, function: Callable[[_Task], _Result], tasks: Sequence[_Task], seconds: Sequence[float]
+    ) -> Generator[tuple[int, Outcome[_Result]]]:
+        """Two of the tasks."""
+        yield 0, Outcome(error=AdvisorError("a worker process ended with signal 9", where="engine local", hint="so"))
+        yield 1, tried(function, tasks[1])
+        raise AdvisorError("the cluster is gone", where="engine ray")
+
+
+def test_a_worker_that_dies_costs_one_and_an_engine_that_breaks_loses_nothing(tmp_path: Path) -> None:
+    """A dead process is a line; where nothing goes on any more, what is finished is on disk."""
+    plan = plan_of(fleet_of(tmp_path), tmp_path / "out")
+    with pytest.raises(AdvisorError, match="engine ray: the cluster is gone"):
+        analyse_fleet(plan, Breaks())
+    state = on_disk(plan.folder)
+    assert [one.name for one in state.operators] == ["needy", "calm"]
+    assert state.failed()[0][1].error == "a worker process ended with signal 9"
+    assert state.left == ("gone", "needier")
 
 
 def test_scraping_has_its_time_on_top(tmp_path: Path) -> None:

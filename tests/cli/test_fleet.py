@@ -23,7 +23,7 @@ from advisor.engines.base import ENGINES
 from advisor.sources.fleetspec import FleetEntry
 from tests.analysis.fleetmade import CALM, SATURATED, Here, facts, fleet_of
 from tests.cli.test_output import everything, on_a_terminal
-from tests.support import ROOT
+from tests.support import ROOT, run
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +103,36 @@ def test_what_a_fleet_needs(folder: Path | None, form: str, message: str) -> Non
     """A folder for the reports, and a form that a summary has."""
     with pytest.raises(click.UsageError, match=message):
         run_fleet(request((), folder, form))
+
+
+def test_the_whole_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A fleet file, its reports in a folder, settings for all of them, and the exit code asked for."""
+    file = tmp_path / "fleet.yaml"
+    lines = "".join(f"- {{name: {one.name}, facts: {one.facts}}}\n" for one in fleet_of(tmp_path))
+    file.write_text(f"operators:\n{lines}", encoding="utf-8")
+    given = ("--fleet", str(file), "--out", str(tmp_path / "out"), "--fail-on", "critical", "--output", "json")
+    assert run("analyze", *given, "--set", "policy.target_utilisation=0.3") == 1
+    document = json.loads(capsys.readouterr().out)
+    needy = next(one["verdict"] for one in document["operators"] if one["name"] == "needy")
+    assert needy["concurrency"]["value"] > 2
+    assert (tmp_path / "out" / "needy.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (("--fleet", "f.yaml", "--recording", "a"), 2, "--fleet FILE goes without an input."),
+        (("--fleet", "f.yaml", "--version", "1.7.0"), 2, "--fleet FILE goes without an input."),
+        (("--all",), 2, "--all belongs to --prometheus URL."),
+        (("--fleet", "/no/such/fleet.yaml", "--out", "out"), 3, "/no/such/fleet.yaml: cannot be read"),
+    ],
+)
+def test_a_fleet_is_an_input_of_its_own(
+    args: tuple[str, ...], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It goes with no other."""
+    assert run("analyze", *args) == code
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])

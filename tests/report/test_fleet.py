@@ -14,7 +14,7 @@ from advisor.model.finding import FindingCode, Severity
 from advisor.model.fleet import Fleet
 from advisor.report.fleetjson import fleet_schema, render_fleet_json
 from advisor.report.fleettext import plain_fleet, print_fleet, render_fleet_markdown
-from advisor.report.fleetwording import age_text, cells, head_line
+from advisor.report.fleetwording import HEADS, age_text, cells, head_line
 from tests.report.fleetmade import BEGAN, DOWN, analysed, example, failed, verdict
 from tests.support import ROOT, Golden
 
@@ -70,14 +70,27 @@ def on_a_terminal(fleet: Fleet, width: int) -> str:
     return capture.get()
 
 
-@pytest.mark.parametrize("width", [140, 70])
-def test_a_terminal_gets_colour(width: int) -> None:
-    """What is critical stands out, also where cells have to be folded."""
-    shown = on_a_terminal(example(), width)
+def test_a_terminal_gets_colour() -> None:
+    """What is critical stands out; the lines are those of a pipe."""
+    shown = on_a_terminal(example(), 140)
     assert "\x1b[1;31mcritical" in shown
-    lines = Text.from_ansi(shown).plain.splitlines()
+    lines = [line.rstrip() for line in Text.from_ansi(shown).plain.splitlines()]
+    assert lines == plain_fleet(example(), width=140).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("width", "missing"),
+    [(120, []), (110, ["age of data"]), (90, ["age of data", "burst"]), (80, ["age of data", "burst", "lost"])],
+)
+def test_a_narrow_terminal_gets_what_matters_most(width: int, missing: list[str]) -> None:
+    """Cells are whole, no line is broken, and what is left out is said."""
+    lines = Text.from_ansi(on_a_terminal(example(), width)).plain.splitlines()
     assert max(map(cell_len, lines)) <= width
-    assert [line.rstrip() for line in lines] == plain_fleet(example(), width=width).splitlines() or width == 70
+    (head,) = (line for line in lines if line.startswith("operator "))
+    assert [name for name in HEADS if name not in head] == sorted(missing, key=HEADS.index)
+    assert any(line.startswith("prod/eu        critical  workers-saturated") for line in lines)
+    said = [line.rstrip() for line in lines if line.startswith("A wider terminal shows")]
+    assert said == ([f"A wider terminal shows {', '.join(missing)} as well."] if missing else [])
 
 
 def test_names_are_shown_whole() -> None:
@@ -92,6 +105,7 @@ def test_names_are_shown_whole() -> None:
     assert cell_len(second[: second.index("info")]) == len(name) + 2
     folded = Text.from_ansi(on_a_terminal(fleet, 100)).plain
     assert name in "".join(line.split("  ")[0].strip() for line in folded.splitlines())
+    assert "concurrency" in folded
 
 
 def test_the_head_counts() -> None:
