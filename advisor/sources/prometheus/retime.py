@@ -10,15 +10,16 @@ from collections.abc import Iterable, Sequence
 
 from advisor.model.raw import Series
 
-__all__ = ["retimed"]
+__all__ = ["CLOCK", "retimed"]
 
-_CLOCK = "process_start_time_seconds"
+CLOCK = "process_start_time_seconds"
+"""Every scrape of a process has it."""
 
 
 def retimed(series: Iterable[Series], computed: frozenset[str], step: float) -> list[Series]:
     """The series, those of ``computed`` names at the scrapes of their process instead of at steps (seconds)."""
     found = list(series)
-    scrapes = {one.labels.get("instance", ""): one.times for one in found if one.name == _CLOCK}
+    scrapes = {one.labels.get("instance", ""): one.times for one in found if one.name == CLOCK}
     return [
         _at_scrapes(one, scrapes.get(one.labels.get("instance", ""), ()), step) if one.name in computed else one
         for one in found

@@ -15,7 +15,7 @@ from advisor.sources.prometheus.client import PrometheusClient, Query, Result
 from advisor.sources.prometheus.native import with_native
 from advisor.sources.prometheus.operators import Operator
 from advisor.sources.prometheus.plan import MOST_SPANS, OBJECTS, Pass, Plan, Span, make_plan, probe_query, spans_within
-from advisor.sources.prometheus.retime import retimed
+from advisor.sources.prometheus.retime import CLOCK, retimed
 from advisor.sources.prometheus.splice import splice
 
 __all__ = ["IN_FLIGHT", "USUAL_INTERVAL", "PrometheusSource"]
@@ -29,6 +29,9 @@ _DOWNSAMPLED_SECONDS: Final = 240.0
 """Samples further apart than this are not scraped so: Thanos keeps one in five minutes, or in an hour."""
 _POD_INFO: Final = "kube_pod_container_info"
 _STALE_INTERVALS: Final = 5
+_TELLING: Final = 6
+"""Samples of a process from which on their pace tells something."""
+_OTHER_PACE: Final = 1.5
 
 
 class PrometheusSource:
@@ -71,6 +74,8 @@ class PrometheusSource:
         """
         plan = make_plan(self._operator, selection, self._span, self._interval())
         found = self._read(plan.first, plan.span)
+        if plan.fine is None:
+            self._note_pace(found, plan.interval)
         if plan.fine is not None:
             found = self._refined(found, plan, plan.fine, selection)
         found = retimed(found, _objects(selection), plan.coarse_step or plan.interval)
@@ -123,6 +128,16 @@ class PrometheusSource:
             message = f"the last sample is {age:.0f} s older than the end of the range"
             self.notes.append(ReadNote(where=self._where, message=message))
 
+    def _note_pace(self, found: Iterable[Series], interval: float) -> None:
+        """Say where samples as scraped came at another pace than at the end of the range."""
+        for one in found:
+            if one.name != CLOCK or len(one) < _TELLING:
+                continue
+            early = usual_pause(one.times[: len(one) // 2])
+            if early and not 1 / _OTHER_PACE < early / interval < _OTHER_PACE:
+                message = f"one sample in {early:.0f} s around {one.times[0]:.0f}, and in {interval:.0f} s at the end"
+                self.notes.append(ReadNote(where=self._where, message=message))
+
     def _read(self, passes: Sequence[Pass], span: Span) -> list[Series]:
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
             try:
@@ -151,7 +166,9 @@ class PrometheusSource:
         )
         spans = spans_within(ranked[:MOST_SPANS], plan.fine_points, plan.interval, margin)
         for span in spans:
-            found = splice(found, self._read((fine,), span), span)
+            closely = self._read((fine,), span)
+            self._note_pace(closely, plan.interval)
+            found = splice(found, closely, span)
         seconds = sum(span.seconds for span in spans)
         self.notes.append(
             ReadNote(

@@ -151,3 +151,22 @@ def test_the_api_servers_own_word_is_heard(tool: Tool, data: Path, tmp_path: Pat
         report = report_of(load_source(source), UNSIMULATED)
     assert report.figures["api_server.write_seconds_mean"].value == pytest.approx(0.05, rel=0.02)
     assert report.figures["api_server.rejected_per_second"].value == pytest.approx(2.0, rel=0.1)
+
+
+def test_another_pace_and_an_old_end_are_said(tool: Tool, tmp_path: Path) -> None:
+    """A scrape interval that changed within the range, and a range that ends long after the last sample."""
+    labels = '{controller="raycluster",job="op",namespace="ray",instance="a"}'
+    own = '{job="op",namespace="ray",instance="a"}'
+    start = 1_796_000_000.0
+    times = [start + 60.0 * number for number in range(30)] + [start + 1800.0 + 15.0 * number for number in range(40)]
+    lines = [f"controller_runtime_max_concurrent_reconciles{labels} 1 {time}" for time in times]
+    lines += [f"process_start_time_seconds{own} {start - 100.0} {time}" for time in times]
+    (tmp_path / "changed.om").write_text("\n".join([*lines, "# EOF", ""]), encoding="utf-8")
+    span = Span(start - 1.0, times[-1] + 600.0)
+    with served(tool, tmp_path / "changed.om") as address, PrometheusClient(address) as client:
+        source = PrometheusSource(client, find_operator(client, Where(), span), span)
+        source.series(SELECTION)
+    assert [note.message for note in source.notes] == [
+        "the last sample is 600 s older than the end of the range",
+        f"one sample in 60 s around {start:.0f}, and in 15 s at the end",
+    ]
