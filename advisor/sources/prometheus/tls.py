@@ -1,5 +1,6 @@
 """Whom to trust and who we are, over TLS; files that are renewed are read again. What TLS says is made readable."""
 
+import functools
 import ssl
 import threading
 from typing import Final
@@ -77,6 +78,8 @@ class Trust:
 
     def _made(self) -> ssl.SSLContext:
         access = self._access
+        if not self._files:
+            return _without_files(insecure=bool(access.insecure))
         context = tls_context(access.ca_file, insecure=bool(access.insecure))
         if access.client_cert is None:
             return context
@@ -90,6 +93,12 @@ class Trust:
                 hint="give the certificate and its key as PEM, the key without a password",
             ) from error
         return context
+
+
+@functools.cache
+def _without_files(*, insecure: bool) -> ssl.SSLContext:
+    """Shared by all clients: reading the machine's authorities takes longer than asking about an operator."""
+    return tls_context(None, insecure=insecure)
 
 
 def _why(error: OSError) -> str:
