@@ -7,7 +7,7 @@ from advisor.model.signal import Quality, Signal, Unit
 __all__ = ["format_change", "format_signal", "format_value"]
 
 _MILLI, _MICRO = 1e-3, 1e-6
-_LONG_SECONDS = 120.0
+_LONG_SECONDS, _HOURS_FROM, _DAYS_FROM = 120.0, 2 * 3600.0, 2 * 86400.0
 _MANIFOLD, _BEYOND_COUNTING = 2.0, 1000.0
 _BYTE_STEPS = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"))
 
@@ -49,8 +49,20 @@ def _number(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
+def _hours(value: float) -> str:
+    """Two parts, so that times of a week can be told apart: ``5 h 6 min``, ``3 d 21.7 h``."""
+    sign, size = ("-" if value < 0 else ""), abs(value)
+    if size >= _DAYS_FROM:
+        days, tenths = divmod(round(size / 360.0), 240)
+        return f"{sign}{days} d" + (f" {tenths / 10:g} h" if tenths else "")
+    hours, minutes = divmod(round(size / 60.0), 60)
+    return f"{sign}{hours} h" + (f" {minutes} min" if minutes else "")
+
+
 def _seconds(value: float) -> str:
     size = abs(value)
+    if size >= _HOURS_FROM:
+        return _hours(value)
     if size >= _LONG_SECONDS:
         return f"{value / 60.0:.1f} min"
     if size >= 1.0 or value == 0.0:

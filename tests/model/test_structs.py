@@ -40,9 +40,9 @@ from advisor.model.raw import LogRecord, ObjectChange, ReadNote, Series, Setup, 
 from advisor.model.report import EpisodeReport, Figure, MissingFigure, Report, SourceInfo
 from advisor.model.settings import Setting, Settings, SettingSource
 from advisor.model.signal import Quality, Signal, Unit, Window, measured, missing
-from advisor.model.signals import Episode, EpisodeKind, KeyLoad, NamespaceLoad, OperatorSignals
+from advisor.model.signals import ApiServerSignals, Episode, EpisodeKind, KeyLoad, NamespaceLoad, OperatorSignals
 from advisor.model.timeline import Timeline, TimelineSeries
-from tests.report import whatifmade
+from tests.report import fleetmade, whatifmade
 from tests.signals.builders import controller, every, histogram, observations, record, requests
 
 NUMBERS: Final = st.floats(allow_nan=False, allow_infinity=False)
@@ -229,6 +229,11 @@ EXAMPLES: Final[tuple[msgspec.Struct, ...]] = (
         recording="r", quantity="makespan_seconds", predicted=1.0, low=0.5, high=2.0, measured=1.5, relative_error=None
     ),
     whatifmade.example(),
+    ApiServerSignals(
+        write_seconds_mean=measured(0.05, Unit.SECONDS, origin="o", window=WINDOW),
+        rejected_per_second=missing(Unit.PER_SECOND, "none"),
+    ),
+    fleetmade.example(),
 )
 
 
