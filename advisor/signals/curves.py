@@ -10,8 +10,8 @@ is where counting is taken up, unless the process is known to have started durin
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice, pairwise
-from operator import le
+from itertools import compress, islice, pairwise
+from operator import gt
 
 from advisor.model.raw import Series
 from advisor.model.signal import Window
@@ -188,8 +188,7 @@ def _held(gauge: Gauge, time: float, longest_pause: float) -> float | None:
 
 def _beginnings(series: Series, restarts: Sequence[float]) -> list[int]:
     """Indices of samples, but for the first, at which counting began again at zero."""
-    values = series.values
     begun = {bisect_left(series.times, restart) for restart in restarts}
-    if not all(map(le, values, islice(values, 1, None))):
-        begun |= {index for index, (before, value) in enumerate(pairwise(values), start=1) if value < before}
+    falls = map(gt, series.values, islice(series.values, 1, None))
+    begun.update(compress(range(1, len(series)), falls))
     return sorted(begun - {0, len(series)})
