@@ -21,9 +21,9 @@ import resource, sys, time
 from advisor.analysis import Options, load_source, report_of
 from advisor.sources.prometheus.client import PrometheusClient
 from advisor.sources.prometheus.discovery import Where, find_operator
-from advisor.sources.prometheus.plan import Span
+from advisor.model.signal import Window
 from advisor.sources.prometheus.source import PrometheusSource
-span = Span(float(sys.argv[2]), float(sys.argv[3]))
+span = Window(float(sys.argv[2]), float(sys.argv[3]))
 begin = time.process_time()
 with PrometheusClient(sys.argv[1]) as client:
     source = PrometheusSource(client, find_operator(client, Where(), span), span)

@@ -31,7 +31,6 @@ __all__ = ["FleetInterruptedError", "FleetPlan", "FleetRun", "analyse_fleet", "w
 
 _SAVE_SECONDS: Final = 1.0
 """From one state on disk to the next: what a kill costs, and what a thousand operators save."""
-_RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +221,7 @@ def worst_first(operators: Iterable[FleetOperator]) -> tuple[FleetOperator, ...]
     def rank(one: FleetOperator) -> tuple[int, float, str]:
         verdict = one.verdict
         if verdict is None:
-            return (len(_RANKS), 0.0, one.name)
-        return (_RANKS[verdict.severity], -verdict.lost_seconds, one.name)
+            return (len(Severity), 0.0, one.name)
+        return (verdict.severity.rank, -verdict.lost_seconds, one.name)
 
     return tuple(sorted(operators, key=rank))

@@ -15,7 +15,7 @@ from advisor.model.raw import Setup
 from advisor.report.markup import printable
 from advisor.sources.fleetfile import access_of, file_stem, scrape_plan
 from advisor.sources.fleetspec import FleetEntry, PrometheusSpec, ScrapeSpec
-from advisor.sources.logtime import duration_seconds
+from advisor.sources.logtime import duration_seconds, unix_seconds
 
 if TYPE_CHECKING:
     from advisor.sources.prometheus.auth import Access
@@ -83,15 +83,15 @@ def open_prometheus(spec: PrometheusSpec, now: float) -> Iterator[Source]:
         NothingToAnalyseError: there is no operator.
         UnknownNameError: there are several.
     """
+    from advisor.model.signal import Window  # noqa: PLC0415
     from advisor.sources.prometheus.client import PrometheusClient  # noqa: PLC0415
     from advisor.sources.prometheus.discovery import Where, find_operator  # noqa: PLC0415
-    from advisor.sources.prometheus.plan import Span  # noqa: PLC0415
     from advisor.sources.prometheus.promql import Matcher  # noqa: PLC0415
     from advisor.sources.prometheus.source import PrometheusSource  # noqa: PLC0415
 
     assert spec.url is not None  # noqa: S101 - a checked entry has one
     until = _unix(spec.until, now)
-    span = Span(until - duration_seconds(spec.last), until)
+    span = Window(until - duration_seconds(spec.last), until)
     where = Where(
         spec.cluster or "",
         spec.cluster_label or "",
@@ -104,12 +104,9 @@ def open_prometheus(spec: PrometheusSpec, now: float) -> Iterator[Source]:
 
 
 def _unix(time: dt.datetime | float | None, now: float) -> float:
-    """Unix seconds; a time without a zone is UTC."""
     if time is None:
         return now
-    if isinstance(time, dt.datetime):
-        return (time if time.tzinfo is not None else time.replace(tzinfo=dt.UTC)).timestamp()
-    return time
+    return unix_seconds(time) if isinstance(time, dt.datetime) else time
 
 
 def store_spec(url: str, access: "Access", where: "Where", *, seconds: float, until: float | None) -> PrometheusSpec:
@@ -157,7 +154,9 @@ def discovered(
     Raises:
         NothingToAnalyseError: there is none.
     """
-    chosen = [one for one in operators if one.is_kuberay] or (list(operators) if narrowed else [])
+    from advisor.sources.prometheus.operators import meant  # noqa: PLC0415 - as for an entry
+
+    chosen = meant(operators, narrowed=narrowed)
     if not chosen:
         found = "only operators of others" if operators else "no operator"
         raise NothingToAnalyseError(

@@ -12,7 +12,6 @@ from advisor.analysis.options import Options
 from advisor.analysis.pipeline import report_of
 from advisor.errors import AdvisorError
 from advisor.model.advice import KnobAdvice
-from advisor.model.finding import Severity
 from advisor.model.fleet import FleetFailure, FleetKnob, FleetVerdict
 from advisor.model.report import Report
 from advisor.report.jsonreport import render_json
@@ -119,7 +118,7 @@ def verdict_of(report: Report) -> FleetVerdict:
         version=report.settings.version,
         verdict=report.verdict,
         finding=first.code,
-        severity=min((one.severity for one in report.findings), key=list(Severity).index),
+        severity=min((one.severity for one in report.findings), key=lambda severity: severity.rank),
         confidence=first.confidence,
         lost_seconds=first.lost_seconds,
         concurrency=_knob(advice.concurrency),

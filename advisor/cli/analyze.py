@@ -3,6 +3,7 @@
 import click
 
 from advisor.analysis import Options, override, report_of
+from advisor.cli.entry import FOUND
 from advisor.cli.fleetoptions import FleetOptions, fleet_options
 from advisor.cli.inputs import Given, input_options, load_input
 from advisor.cli.output import ReportOutput, output_options
@@ -12,10 +13,7 @@ from advisor.model.finding import Severity
 from advisor.model.raw import Setup
 from advisor.model.report import Report
 
-__all__ = ["FOUND", "analyze"]
-
-FOUND = 1
-"""Exit code of ``--fail-on`` where the verdict has such a finding."""
+__all__ = ["analyze"]
 
 
 @click.command()
@@ -79,5 +77,4 @@ def _explained(given: Given) -> str:
 
 def _has(report: Report, least: Severity) -> bool:
     """Whether the verdict's episode has a finding of this severity or above."""
-    ranks = list(Severity)
-    return any(ranks.index(finding.severity) <= ranks.index(least) for finding in report.findings)
+    return any(finding.severity.rank <= least.rank for finding in report.findings)

@@ -11,8 +11,10 @@ import click
 
 from advisor.errors import AdvisorError
 
-__all__ = ["INTERRUPTED", "main"]
+__all__ = ["FOUND", "INTERRUPTED", "main"]
 
+FOUND = 1
+"""What ``--fail-on`` asks for is the case."""
 INTERRUPTED = 130
 
 

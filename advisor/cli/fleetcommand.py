@@ -11,7 +11,7 @@ from rich.console import Console
 from advisor.analysis.fleet import FleetInterruptedError, FleetPlan, FleetRun, analyse_fleet
 from advisor.analysis.fleetsources import discovered
 from advisor.analysis.options import Options
-from advisor.cli.entry import INTERRUPTED
+from advisor.cli.entry import FOUND, INTERRUPTED
 from advisor.cli.fleetoptions import FleetOptions
 from advisor.cli.inputs import Given
 from advisor.cli.progress import late_progress
@@ -23,10 +23,8 @@ from advisor.report.wording import utc
 from advisor.sources.fleetfile import read_fleet
 from advisor.sources.fleetspec import FleetEntry
 
-__all__ = ["ALL_FAILED", "FOUND", "FleetRequest", "entries_of", "run_fleet"]
+__all__ = ["ALL_FAILED", "FleetRequest", "entries_of", "run_fleet"]
 
-FOUND: Final = 1
-"""Exit code of ``--fail-on`` where a verdict has such a finding."""
 ALL_FAILED: Final = 3
 """Exit code where no operator could be analysed."""
 _FORMS: Final = ("text", "json", "markdown")
@@ -146,6 +144,5 @@ def _exit_code(fleet: Fleet, fail_on: str | None) -> int:
     verdicts = [verdict for _, verdict in fleet.analysed()]
     if not verdicts:
         return ALL_FAILED
-    ranks = list(Severity)
-    grave = fail_on is not None and any(ranks.index(one.severity) <= ranks.index(Severity(fail_on)) for one in verdicts)
+    grave = fail_on is not None and any(one.severity.rank <= Severity(fail_on).rank for one in verdicts)
     return FOUND if grave else 0

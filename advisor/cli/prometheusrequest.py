@@ -11,15 +11,16 @@ import click
 
 from advisor.analysis.fleetsources import store_spec
 from advisor.errors import AdvisorError
+from advisor.model.signal import Window
 from advisor.report.queriestext import queries_text
 from advisor.signals.names import SELECTION
 from advisor.sources.fleetspec import PrometheusSpec
+from advisor.sources.logtime import unix_seconds
 from advisor.sources.prometheus.auth import Access
 from advisor.sources.prometheus.client import PrometheusClient
 from advisor.sources.prometheus.discovery import Where, find_operator, find_operators
 from advisor.sources.prometheus.explain import planned_queries
 from advisor.sources.prometheus.operators import Operator
-from advisor.sources.prometheus.plan import Span
 from advisor.sources.prometheus.promql import Matcher
 from advisor.sources.prometheus.source import USUAL_INTERVAL, PrometheusSource
 
@@ -35,7 +36,7 @@ class PrometheusRequest:
     url: str
     access: Access
     where: Where
-    span: Span
+    span: Window
     has_end: bool = False
     """Whether somebody named the end, which is now otherwise."""
 
@@ -88,7 +89,7 @@ def request_of(given: Mapping[str, Any]) -> PrometheusRequest:
         given["job"] or "",
         tuple(map(_matcher, given["matchers"])),
     )
-    span = Span(until - (given["last"] or DEFAULT_SECONDS), until)
+    span = Window(until - (given["last"] or DEFAULT_SECONDS), until)
     return PrometheusRequest(given["url"], _access(given), where, span, has_end=given["until"] is not None)
 
 
@@ -101,8 +102,7 @@ def time_of(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        moment = dt.datetime.fromisoformat(text)
-    return moment.timestamp() if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC).timestamp()
+        return unix_seconds(dt.datetime.fromisoformat(text))
 
 
 def _matcher(text: str) -> Matcher:

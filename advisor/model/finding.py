@@ -43,6 +43,11 @@ class Severity(enum.StrEnum):
     WARNING = "warning"
     INFO = "info"
 
+    @property
+    def rank(self) -> int:
+        """0 for what matters most."""
+        return list(Severity).index(self)
+
 
 class Confidence(enum.StrEnum):
     """How sure a finding is, given the quality of its evidence."""

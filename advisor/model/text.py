@@ -1,10 +1,10 @@
 """Figures as people read them; one place, so that findings, reports and pages agree."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from advisor.model.signal import Quality, Signal, Unit
 
-__all__ = ["format_change", "format_signal", "format_value"]
+__all__ = ["format_change", "format_signal", "format_some", "format_value"]
 
 _MILLI, _MICRO = 1e-3, 1e-6
 _LONG_SECONDS, _HOURS_FROM, _DAYS_FROM = 120.0, 2 * 3600.0, 2 * 86400.0
@@ -28,6 +28,12 @@ def format_signal(signal: Signal) -> str:
     if signal.low is not None and signal.high is not None and signal.low < signal.high:
         return f"{text} ({format_value(signal.low, signal.unit)} to {format_value(signal.high, signal.unit)})"
     return text
+
+
+def format_some(names: Sequence[str], most: int) -> str:
+    """The first so many names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def format_change(ratio: float) -> str:

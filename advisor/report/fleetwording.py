@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
+from advisor.errors import AdvisorError
 from advisor.model.advice import Direction
 from advisor.model.finding import Severity
 from advisor.model.fleet import Fleet, FleetFailure, FleetKnob, FleetOperator, FleetVerdict
 from advisor.model.signal import Unit
-from advisor.model.text import format_value
+from advisor.model.text import format_some, format_value
 from advisor.report.markup import printable
 from advisor.report.wording import utc
 
@@ -84,7 +85,5 @@ def failure_lines(fleet: Fleet) -> Iterator[str]:
     for operator, failure in fleet.failed():
         reasons.setdefault(failure, []).append(printable(operator.name))
     for failure, names in reasons.items():
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        where = f"{failure.where}: " if failure.where else ""
-        hint = f" ({failure.hint})" if failure.hint else ""
-        yield printable(f"{', '.join(names[:_MOST_NAMED])}{more}: {where}{failure.error}{hint}")
+        error = AdvisorError(failure.error, where=failure.where, hint=failure.hint)
+        yield printable(f"{format_some(names, _MOST_NAMED)}: {error}")

@@ -11,14 +11,14 @@ from advisor.model.raw import Series, SeriesStore
 from advisor.model.signal import Window
 from advisor.signals.curves import Curve, Gauge, sum_gauges, together, usual_pause
 
-__all__ = ["Instances", "instance_of"]
+__all__ = ["Instances", "instance_of", "is_foreign"]
 
 _LEADER = "leader_election_master_status"
 _START = "process_start_time_seconds"
 _FOREIGN_PREFIXES = ("apiserver_", "container_", "kube_")
 
 
-def _is_foreign(name: str) -> bool:
+def is_foreign(name: str) -> bool:
     """Whether a series is scraped from something else than the operator: the kubelet, say."""
     return name.startswith(_FOREIGN_PREFIXES)
 
@@ -43,7 +43,7 @@ class Instances:
     def __init__(self, store: SeriesStore) -> None:
         times: dict[str, set[float]] = {}
         for series in store:
-            if series.name != "up" and not _is_foreign(series.name):
+            if series.name != "up" and not is_foreign(series.name):
                 times.setdefault(instance_of(series.labels), set()).update(series.times)
         self._by_name = {name: _Instance(scrapes=sorted(found)) for name, found in times.items()}
         for series in store.get(_START):
@@ -66,7 +66,7 @@ class Instances:
 
     def curve(self, series: Series) -> Curve:
         """The curve of a counter, knowing its process; one that others expose about it is on its own."""
-        if _is_foreign(series.name):
+        if is_foreign(series.name):
             return Curve(series)
         instance = self._by_name.get(instance_of(series.labels), _Instance())
         return Curve(series, scrapes=instance.counts_from, restarts=instance.restarts)

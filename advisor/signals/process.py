@@ -10,9 +10,9 @@ from advisor.signals.curves import Gauge, increase, sum_gauges
 from advisor.signals.instances import Instances, instance_of
 from advisor.signals.making import Maker
 
-__all__ = ["ProcessSeries"]
+__all__ = ["OPERATOR_CONTAINERS", "ProcessSeries"]
 
-_OPERATOR_CONTAINERS = ("kuberay-operator", "manager", "operator")
+OPERATOR_CONTAINERS = ("kuberay-operator", "manager", "operator")
 _LIMITS = "kube_pod_container_resource_limits"
 _PERIODS = "container_cpu_cfs_periods_total"
 _THROTTLED = "container_cpu_cfs_throttled_periods_total"
@@ -24,7 +24,7 @@ def _operator_only(series: tuple[Series, ...]) -> list[Series]:
 
     The kubelet also gives each Pod's total, with an empty name, and its pause container, called POD.
     """
-    operator = [one for one in series if one.labels.get("container") in _OPERATOR_CONTAINERS]
+    operator = [one for one in series if one.labels.get("container") in OPERATOR_CONTAINERS]
     named = [one for one in series if one.labels.get("container", "") not in ("", "POD")]
     return operator or named or list(series)
 

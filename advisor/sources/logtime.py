@@ -4,7 +4,7 @@ import math
 import re
 from datetime import UTC, datetime
 
-__all__ = ["LogClock", "duration_seconds", "seconds_of"]
+__all__ = ["LogClock", "duration_seconds", "seconds_of", "unix_seconds"]
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{3})(Z|[+-]\d\d:?\d\d)")
 _UNIT_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
@@ -38,6 +38,11 @@ def duration_seconds(text: str) -> float:
     if not seconds:
         raise ValueError(f"{text!r} is no duration such as 90s, 5m, 1h30m or 7d")
     return seconds
+
+
+def unix_seconds(moment: datetime) -> float:
+    """Unix seconds of a moment that a person names; one without a zone is UTC."""
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
 class LogClock:

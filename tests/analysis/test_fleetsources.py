@@ -9,6 +9,7 @@ import pytest
 from advisor.analysis.fleetsources import discovered, load_entry, observing_seconds, open_prometheus, store_spec
 from advisor.errors import InputNotFoundError, NothingToAnalyseError
 from advisor.model.raw import Setup
+from advisor.model.signal import Window
 from advisor.sources.fleetfile import access_of, checked_entry, file_stem
 from advisor.sources.fleetspec import FleetEntry, PrometheusSpec, ScrapeSpec
 from advisor.sources.prometheus import client as client_module
@@ -17,7 +18,6 @@ from advisor.sources.prometheus import source as source_module
 from advisor.sources.prometheus.auth import Access
 from advisor.sources.prometheus.discovery import Where
 from advisor.sources.prometheus.operators import Operator
-from advisor.sources.prometheus.plan import Span
 from advisor.sources.prometheus.promql import Matcher
 from advisor.sources.prometheus.source import PrometheusSource
 from tests.sources.servers import sequence, serving, snapshots
@@ -78,9 +78,9 @@ def test_a_store_is_opened_and_closed(
     until: dt.datetime | float | None, end: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one operator that is meant, for the time that is meant; the connections are closed afterwards."""
-    found: list[tuple[Asked, Where, Span]] = []
+    found: list[tuple[Asked, Where, Window]] = []
 
-    def find(client: Asked, where: Where, span: Span) -> Operator:
+    def find(client: Asked, where: Where, span: Window) -> Operator:
         found.append((client, where, span))
         return RAY
 
@@ -96,7 +96,7 @@ def test_a_store_is_opened_and_closed(
     assert (was_closed, client.closed) == (False, True)
     assert (client.url, client.access) == (STORE, Access(tenant="t"))
     assert where == Where("eu", "", "ray", "", (Matcher("env", "=", "prod"),))
-    assert span == Span(end - 600.0, end)
+    assert span == Window(end - 600.0, end)
 
 
 def test_a_store_is_read_with_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from advisor import errors
 from advisor.cli import entry
-from advisor.cli.analyze import FOUND
 from advisor.cli.commands import cli
 from advisor.cli.compare import WORSE
+from advisor.cli.entry import FOUND
 from advisor.diagnosis.findings import RULES
 from advisor.errors import AdvisorError
 from advisor.knowledge import METRICS

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from advisor.cli import entry
-from advisor.cli.fleetcommand import ALL_FAILED, FOUND
+from advisor.cli.entry import FOUND
+from advisor.cli.fleetcommand import ALL_FAILED
 from advisor.cli.fleetoptions import _OPTIONS
 from advisor.model import fleet
 from advisor.report.fleetwording import HEADS

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MODULES", "BuildError", "Module", "Toolbox", "build", "cache_folder", "toolbox"]
+__all__ = ["MODULES", "BuildError", "Module", "Toolbox", "build", "cache_folder", "release", "toolbox"]
 
 _GO: Final = Path(__file__).parent / "go"
 _SOURCES: Final = ("go.mod", "go.sum", "*.go")
@@ -182,6 +182,21 @@ def _copy(source: Path, pattern: str, target: Path) -> None:
             shutil.copyfile(path, target / "-".join(path.relative_to(source).parts))
 
 
+def release(module: str, path: str) -> str:
+    """The release of a dependency that a module's ``go.mod`` names.
+
+    Raises:
+        BuildError: it names none.
+    """
+    named = _GO / module / "go.mod"
+    for line in named.read_text(encoding="utf-8").splitlines():
+        words = line.split()
+        # The same path stands without a release among the tools.
+        if words[:1] == [path] and words[1:2]:
+            return words[1]
+    raise BuildError(f"{named} names no release of {path}")
+
+
 def versions() -> Iterator[tuple[str, str]]:
     """The release of each program's module, as its ``go.mod`` names it, for reports of runs."""
     wanted = {
@@ -193,8 +208,4 @@ def versions() -> Iterator[tuple[str, str]]:
         "controller-runtime (classic)": ("operator-classic", "sigs.k8s.io/controller-runtime"),
     }
     for name, (module, path) in wanted.items():
-        for line in (_GO / module / "go.mod").read_text(encoding="utf-8").splitlines():
-            words = line.split()
-            # The same path stands without a release among the tools.
-            if words[:1] == [path] and words[1:2]:
-                yield name, words[1]
+        yield name, release(module, path)

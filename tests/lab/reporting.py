@@ -8,18 +8,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from advisor.analysis import Options, analyse
-from advisor.sources.recording import RecordingSource
 from tests.lab.binaries import versions
 from tests.lab.processes import LabError
-from tests.lab.suite import ADVISED, Loop, Run, spreads
+from tests.lab.suite import ADVISED, LOOP, Loop, Run, held_against, spreads
 from tests.verdicts import Answer
 
 __all__ = ["rewrite", "tables"]
 
 _BEGIN: Final = "<!-- runs: begin -->\n"
 _END: Final = "<!-- runs: end -->\n"
-_LOOP: Final = ADVISED.removesuffix("-advised")
 
 
 def rewrite(document: Path, text: str) -> None:
@@ -73,11 +70,9 @@ def _of_shared(folder: Path) -> tuple[str, str]:
     """What is said of the recording of the same name, and whether it is right."""
     if not folder.is_dir():
         return "no such recording", ""
-    report = analyse(RecordingSource(folder), Options())
     key: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
-    faults = Answer.of(key).faults(report) if "primary" in key else []
-    run = Run(folder.name, folder, {}, report, tuple(faults))
-    return f"{run.finding}: {run.advice}", "; ".join(faults) or "yes"
+    run = held_against(Answer.of(key) if "primary" in key else None, folder.name, folder, {})
+    return f"{run.finding}: {run.advice}", "; ".join(run.faults) or "yes"
 
 
 def _loops(runs: Sequence[Run]) -> Iterator[str]:
@@ -93,7 +88,7 @@ def _loops(runs: Sequence[Run]) -> Iterator[str]:
         "compare says",
     )
     for after in (run for run in runs if run.scenario == ADVISED):
-        before = next((run for run in runs if run.folder == after.folder.parent / _LOOP), None)
+        before = next((run for run in runs if run.folder == after.folder.parent / LOOP), None)
         if before is None:
             continue
         loop = Loop.of(before, after)

@@ -31,7 +31,6 @@ PROGRAM: Final = (sys.executable, "-c", "from advisor.cli import main; main()")
 _MAKER: Final = OperatorSettings(concurrency=16, qps=-1.0, burst=1)
 """The operator that makes what exists before."""
 _LONGEST_SECONDS: Final = 3600
-_STANDBY_SECONDS: Final = 5.0
 
 
 @dataclass(slots=True)
@@ -105,8 +104,6 @@ def _run(lab: Laboratory, scenario: Scenario, out: Path) -> dict[str, Any]:
             take_step(lab, step)
         phases.begin("after")
         time.sleep(scenario.after_seconds)
-        if scenario.operator.standby:
-            time.sleep(_STANDBY_SECONDS)
     return _complete(lab, scenario, phases, load_start, out)
 
 

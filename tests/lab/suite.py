@@ -19,8 +19,21 @@ from tests.lab.laboratory import Laboratory
 from tests.lab.processes import LabError
 from tests.lab.runner import run_scenario
 from tests.lab.scenario import Scenario, load_scenario
+from tests.verdicts import Answer
 
-__all__ = ["ADVISED", "SUITE", "Loop", "Run", "Spread", "closed_loop", "read_runs", "run_one", "spreads"]
+__all__ = [
+    "ADVISED",
+    "LOOP",
+    "SUITE",
+    "Loop",
+    "Run",
+    "Spread",
+    "closed_loop",
+    "held_against",
+    "read_runs",
+    "run_one",
+    "spreads",
+]
 
 SUITE: Final = (
     "saturated-one-worker",
@@ -32,8 +45,8 @@ SUITE: Final = (
 )
 """What ``make lab-test`` runs beside the closed loop. A part of the product that needs another adds it here."""
 ADVISED: Final = "saturated-one-worker-advised"
-"""The load of saturated-one-worker again, under the concurrency advised on it."""
-_LOOP: Final = "saturated-one-worker"
+"""The load of ``LOOP`` again, under the concurrency advised on it."""
+LOOP: Final = "saturated-one-worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +121,13 @@ def _with_concurrency(scenario: Scenario, concurrency: int) -> Scenario:
 
 def judge(name: str, scenario: Scenario, folder: Path, measured: dict[str, Any]) -> Run:
     """What the product says about a recording, against what is expected of the scenario."""
+    return held_against(None if scenario.expected is None else scenario.expected.answer(), name, folder, measured)
+
+
+def held_against(answer: Answer | None, name: str, folder: Path, measured: dict[str, Any]) -> Run:
+    """What the product says about a recording, against the right answer if there is one."""
     report = analyse(RecordingSource(folder), Options())
-    faults = () if scenario.expected is None else tuple(scenario.expected.answer().faults(report))
-    return Run(name, folder, measured, report, faults)
+    return Run(name, folder, measured, report, () if answer is None else tuple(answer.faults(report)))
 
 
 def spreads(runs: Sequence[Run]) -> list[Spread]:
@@ -137,16 +154,13 @@ def closed_loop(lab: Laboratory, out: Path, say: Callable[[str], None]) -> list[
     Raises:
         LabError: there is no run to begin with, or a part of the lab fails.
     """
-    scenario = load_scenario(_LOOP)
-    expected = out / _LOOP / "expected.json"
-    if not expected.is_file():
-        raise LabError(f"{_LOOP} left no recording in {out}")
-    measured = json.loads(expected.read_text(encoding="utf-8"))["measured"]
-    before = judge(_LOOP, scenario, out / _LOOP, measured)
+    if not _is_whole(out / LOOP):
+        raise LabError(f"{LOOP} left no recording in {out}")
+    before = _read_run(out / LOOP)
     advised = before.report.advice.concurrency.value
     if advised is None:
         return [f"no concurrency is advised; {before.report.advice.concurrency.reason}"]
-    after = run_one(lab, _LOOP, out / ADVISED, say, concurrency=round(advised))
+    after = run_one(lab, LOOP, out / ADVISED, say, concurrency=round(advised))
     loop = Loop.of(before, after)
     say(f"{ADVISED}: {loop.text}")
     return loop.faults
@@ -195,12 +209,17 @@ class Loop:
 
 def read_runs(out: Path) -> list[Run]:
     """All runs of earlier calls, analysed anew: ``out/run-N/SCENARIO`` each."""
-    found = []
-    for folder in sorted(out.glob("run-*/*")):
-        if not (folder / "expected.json").is_file():
-            continue
-        measured = json.loads((folder / "expected.json").read_text(encoding="utf-8"))["measured"]
-        name = folder.name
-        scenario = _with_concurrency(load_scenario(_LOOP), 0) if name == ADVISED else load_scenario(name)
-        found.append(judge(name, scenario, folder, measured))
-    return found
+    return [_read_run(folder) for folder in sorted(out.glob("run-*/*")) if _is_whole(folder)]
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether a run came to its end: what was measured is written last."""
+    return (folder / "expected.json").is_file()
+
+
+def _read_run(folder: Path) -> Run:
+    """A run of an earlier call; of that under the advised settings no verdict is expected."""
+    measured = json.loads((folder / "expected.json").read_text(encoding="utf-8"))["measured"]
+    if folder.name == ADVISED:
+        return held_against(None, ADVISED, folder, measured)
+    return judge(folder.name, load_scenario(folder.name), folder, measured)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.model.signal import Quality, Signal, Unit, measured, missing
-from advisor.model.text import format_change, format_signal, format_value
+from advisor.model.text import format_change, format_signal, format_some, format_value
 
 
 @pytest.mark.parametrize(
@@ -106,3 +106,11 @@ def test_every_figure_has_a_text(value: float, unit: Unit) -> None:
 def test_a_change_is_a_percentage_or_from_a_doubling_on_a_factor(ratio: float, text: str) -> None:
     """Small changes read best as a percentage, large ones as a factor, and beyond a thousand the factor is idle."""
     assert format_change(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("most", "text"), [(3, "a, b, c"), (5, "a, b, c"), (2, "a, b and 1 more"), (1, "a and 2 more")]
+)
+def test_some_of_many_names(most: int, text: str) -> None:
+    """As many as are wanted, and how many there are beside."""
+    assert format_some(["a", "b", "c"], most) == text

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-__all__ = ["BLOCK_SECONDS", "NATURES", "START", "Fleet", "Nature", "Span", "Week"]
+from advisor.model.signal import Window
+
+__all__ = ["BLOCK_SECONDS", "NATURES", "START", "Fleet", "Nature", "Week"]
 
 START: Final = 1795392000.0
 """Midnight of Monday, 23 November 2026 (UTC)."""
@@ -77,18 +79,6 @@ NATURES: Final[Mapping[str, Nature]] = {
     "throttled": Nature(workers=4, qps=5.0, burst_per_second=3.0),
     "wide": Nature(workers=10, burst_per_second=0.5),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """From one time to another, in Unix seconds."""
-
-    start: float
-    end: float
-
-    def overlap(self, start: float, end: float) -> float:
-        """Seconds in common with another span."""
-        return max(0.0, min(self.end, end) - max(self.start, start))
 
 
 @lru_cache(maxsize=4096)
@@ -521,7 +511,7 @@ class Week:
         return self.start + self.days * _DAY
 
     @property
-    def bursts(self) -> tuple[Span, ...]:
+    def bursts(self) -> tuple[Window, ...]:
         """When more arrives than one worker gets done; the backlog takes as long again to go."""
         rng = random.Random(f"bursts {self.seed}")
         seconds = NATURES["saturated"].burst_seconds
@@ -530,7 +520,7 @@ class Week:
             for day in range(self.days)
             for third in range(3)
         ]
-        return tuple(Span(start, start + seconds) for start in starts)
+        return tuple(Window(start, start + seconds) for start in starts)
 
     @property
     def restarts(self) -> tuple[float, ...]:
@@ -538,10 +528,10 @@ class Week:
         return tuple(self.start + day * _DAY + _HOUR for day in sorted({self.days // 3, 2 * self.days // 3}))
 
     @property
-    def gap(self) -> Span:
+    def gap(self) -> Window:
         """Two hours of which nothing is stored, in the middle, from seven in the morning on, so never in a burst."""
         begin = self.start + (self.days // 2) * _DAY + 7 * _HOUR
-        return Span(begin, begin + 2 * _HOUR)
+        return Window(begin, begin + 2 * _HOUR)
 
     def texts(self) -> Iterator[Iterator[str]]:
         """A text for each block of two hours."""
@@ -602,7 +592,7 @@ def _times(rng: random.Random, start: float, end: float, step: float) -> Iterato
     return (start + offset + number * step for number in range(round((end - start) / step)))
 
 
-def _arrivals(nature: Nature, bursts: Sequence[Span], start: float, end: float) -> float:
+def _arrivals(nature: Nature, bursts: Sequence[Window], start: float, end: float) -> float:
     more = sum(burst.overlap(start, end) for burst in bursts)
     return nature.quiet_per_second * (end - start) + nature.burst_per_second * more
 
@@ -660,7 +650,7 @@ class Fleet:
         rng = random.Random(f"fleet {self.seed} {number}")
         nature = NATURES[_MIX[number]]
         begin = self.start + rng.uniform(0.2, 0.4) * self.seconds
-        bursts = [Span(begin, begin + nature.burst_seconds)]
+        bursts = [Window(begin, begin + nature.burst_seconds)]
         stretch = _Stretch(_pod(rng, "10.1.0.2:8080"))
         operator = _Operator(nature, busy, verbs, self.start - _DAY)
         for time in _times(rng, self.start, self.end, self.step):

@@ -10,7 +10,7 @@ from typing import Final, NoReturn
 
 import pytest
 
-from tests.lab.binaries import MODULES, BuildError, Toolbox, toolbox
+from tests.lab.binaries import BuildError, Toolbox, release, toolbox
 
 __all__ = ["TOOLS", "MissingToolError", "Tool", "find", "find_or_leave_out", "lab_tool", "system_tool"]
 
@@ -68,13 +68,8 @@ def lab_tool(built: Callable[[], Toolbox] = toolbox) -> Tool:
 
 def _release() -> str:
     """Release 3.11.2 of Prometheus is release v0.311.2 of its Go module."""
-    (folder,) = (module.folder for module in MODULES if module.name == "prometheus")
-    for line in (folder / "go.mod").read_text(encoding="utf-8").splitlines():
-        words = line.split()
-        if words[:1] == [_MODULE] and words[1:2]:
-            _, minor, patch = words[1].removeprefix("v").split(".")
-            return f"{int(minor) // 100}.{int(minor) % 100}.{patch}"
-    raise MissingToolError(f"{folder / 'go.mod'} names no release of {_MODULE}")
+    _, minor, patch = release("prometheus", _MODULE).removeprefix("v").split(".")
+    return f"{int(minor) // 100}.{int(minor) % 100}.{patch}"
 
 
 TOOLS: Final[Mapping[str, Callable[[], Tool]]] = {"system": system_tool, "lab": lab_tool}

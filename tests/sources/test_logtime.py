@@ -1,10 +1,10 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.sources.logtime import LogClock, seconds_of
+from advisor.sources.logtime import LogClock, seconds_of, unix_seconds
 
 TIME = datetime(2026, 8, 21, 9, 14, 2, 117_000, tzinfo=UTC).timestamp()
 
@@ -78,3 +78,9 @@ def test_times_do_not_depend_on_the_lines_before(moments: list[datetime]) -> Non
 def test_delays(text: object, seconds: float | None) -> None:
     """All forms of a Go duration, and numbers of seconds; anything else is unknown."""
     assert seconds_of(text) == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_a_moment_without_a_zone_is_utc() -> None:
+    """What a person names without a zone is not taken for this machine's time."""
+    naive, aware = datetime(2026, 11, 30, 3), datetime(2026, 11, 30, 4, tzinfo=timezone(timedelta(hours=1)))  # noqa: DTZ001
+    assert unix_seconds(naive) == unix_seconds(aware) == 1_796_007_600.0

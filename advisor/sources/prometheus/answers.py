@@ -1,12 +1,20 @@
 """What a store answers to a query: series of samples, and histograms in native form."""
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from advisor.model.raw import Series
 
-__all__ = ["Bucket", "Histogram", "HistogramSeries", "Result", "joined"]
+__all__ = ["Bucket", "Histogram", "HistogramSeries", "Result", "SeriesKey", "joined", "key_of"]
+
+
+SeriesKey = tuple[str, frozenset[tuple[str, str]]]
+
+
+def key_of(name: str, labels: Mapping[str, str]) -> SeriesKey:
+    """What tells a series from every other: its name and labels, in whatever order these come."""
+    return name, frozenset(labels.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +72,16 @@ def joined(results: Sequence[Result]) -> Result:
     """Results of one query over times that follow each other, as if it had been one."""
     if len(results) == 1:
         return results[0]
-    series: dict[_Key, Series] = {}
-    histograms: dict[_Key, HistogramSeries] = {}
+    series: dict[SeriesKey, Series] = {}
+    histograms: dict[SeriesKey, HistogramSeries] = {}
     for result in results:
         for one in result.series:
-            kept = series.setdefault(_key(one.name, one.labels), one)
+            kept = series.setdefault(key_of(one.name, one.labels), one)
             if kept is not one:
                 kept.times.extend(one.times)
                 kept.values.extend(one.values)
         for many in result.histograms:
-            before = histograms.setdefault(_key(many.name, many.labels), many)
+            before = histograms.setdefault(key_of(many.name, many.labels), many)
             if before is not many:
                 before.times.extend(many.times)
                 before.samples.extend(many.samples)
@@ -83,11 +91,3 @@ def joined(results: Sequence[Result]) -> Result:
         sum(result.nan_samples for result in results),
         sum(result.infinite_samples for result in results),
     )
-
-
-_Key = tuple[str, tuple[tuple[str, str], ...]]
-
-
-def _key(name: str, labels: dict[str, str]) -> _Key:
-    items: Iterable[tuple[str, str]] = labels.items()
-    return name, tuple(sorted(items))

@@ -6,12 +6,11 @@ from advisor.model.signals import EpisodeKind
 from advisor.signals.controllers import ControllerSeries, controller_series
 from advisor.signals.episodes import CutRules, cut
 from advisor.signals.instances import Instances
-from advisor.sources.prometheus.plan import Span
 
 __all__ = ["busiest"]
 
 
-def busiest(store: SeriesStore) -> tuple[Span, ...]:
+def busiest(store: SeriesStore) -> tuple[Window, ...]:
     """Loads and start-ups, those first in which workers and keys spent most time; none where nothing was."""
     instances = Instances(store)
     controllers, _ = controller_series(store, instances)
@@ -22,7 +21,7 @@ def busiest(store: SeriesStore) -> tuple[Span, ...]:
         if episode.kind is not EpisodeKind.QUIET
     }
     ranked = sorted(spent, key=lambda window: (-spent[window], window.start))
-    return tuple(Span(window.start, window.end) for window in ranked)
+    return tuple(Window(window.start, window.end) for window in ranked)
 
 
 def _key_seconds(controller: ControllerSeries, window: Window) -> float:

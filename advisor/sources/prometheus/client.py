@@ -96,6 +96,11 @@ class PrometheusClient:
         return self._base
 
     @property
+    def in_flight(self) -> int:
+        """How many requests are under way at a time, at most."""
+        return self._limits.in_flight
+
+    @property
     def costs(self) -> list[Cost]:
         """Costs of all requests, in the order in which they ended."""
         return list(self._ledger.costs)

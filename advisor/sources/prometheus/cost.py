@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from advisor.errors import StoreBudgetError
@@ -69,19 +69,7 @@ class Meter:
 
     def cost(self, purpose: str) -> Cost:
         """What was counted."""
-        return Cost(
-            purpose,
-            self.path,
-            self.method,
-            self.attempts,
-            self.received_bytes,
-            self.body_bytes,
-            self.wait_seconds,
-            self.pause_seconds,
-            self.parse_seconds,
-            self.series,
-            self.samples,
-        )
+        return Cost(purpose, **asdict(self))
 
 
 class Ledger:

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from advisor.model.signal import Window
 from advisor.sources.prometheus.client import PrometheusClient
 from advisor.sources.prometheus.operators import Operator, choose, finders, group_operators
-from advisor.sources.prometheus.plan import Span
-from advisor.sources.prometheus.promql import Matcher
+from advisor.sources.prometheus.promql import Matcher, equal
 
 __all__ = ["Where", "find_operator", "find_operators"]
 
@@ -28,10 +28,10 @@ class Where:
     def all_matchers(self) -> tuple[Matcher, ...]:
         """What a series of the operator has to match; a cluster without a known label is looked at afterwards."""
         labels = ((self.cluster_label, self.cluster), ("namespace", self.namespace), ("job", self.job))
-        return (*(Matcher(label, "=", value) for label, value in labels if label and value), *self.matchers)
+        return (*equal(labels), *self.matchers)
 
 
-def find_operators(client: PrometheusClient, where: Where, span: Span) -> tuple[Operator, ...]:
+def find_operators(client: PrometheusClient, where: Where, span: Window) -> tuple[Operator, ...]:
     """All operators there that were scraped in the span.
 
     Raises:
@@ -42,7 +42,7 @@ def find_operators(client: PrometheusClient, where: Where, span: Span) -> tuple[
     return tuple(one for one in operators if where.cluster in ("", one.cluster))
 
 
-def find_operator(client: PrometheusClient, where: Where, span: Span) -> Operator:
+def find_operator(client: PrometheusClient, where: Where, span: Window) -> Operator:
     """The one operator that is meant.
 
     Raises:

@@ -3,17 +3,14 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from advisor.model.raw import Selection
+from advisor.model.signal import Window
+from advisor.sources.prometheus.limits import Limits
 from advisor.sources.prometheus.operators import Operator, finders
-from advisor.sources.prometheus.plan import MOST_SPANS, Span, make_plan, probe_query
+from advisor.sources.prometheus.plan import MOST_SPANS, PROBE_SECONDS, as_scraped, make_plan, probe_query
 
 __all__ = ["PlannedQuery", "planned_queries"]
-
-_PROBE_SECONDS: Final = 3600.0
-_POINTS_PER_REQUEST: Final = 11_000
-"""Prometheus answers no more of each series at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +27,7 @@ class PlannedQuery:
     requests: int
 
 
-def planned_queries(operator: Operator, selection: Selection, span: Span, interval: float) -> Iterator[PlannedQuery]:
+def planned_queries(operator: Operator, selection: Selection, span: Window, interval: float) -> Iterator[PlannedQuery]:
     """Every query in the order in which it would be made.
 
     Args:
@@ -40,16 +37,17 @@ def planned_queries(operator: Operator, selection: Selection, span: Span, interv
         interval: seconds from one scrape to the next, as assumed.
     """
     yield PlannedQuery("series", "which operators there are", " and ".join(finders(operator.matchers())), 0, 1)
-    probe, probed = probe_query(operator), min(_PROBE_SECONDS, span.seconds)
-    yield PlannedQuery("query", probe.purpose, f"{probe.text}[{probed:.0f}s]", math.ceil(probed / interval), 1)
+    probed = min(PROBE_SECONDS, span.seconds)
+    probe = as_scraped(probe_query(operator), probed)
+    yield PlannedQuery("query", probe.purpose, probe.text, math.ceil(probed / interval), 1)
     plan = make_plan(operator, selection, span, interval)
     for one in plan.first:
         if one.step is None:
-            text, points = f"{one.query.text}[{span.seconds:.0f}s]", math.ceil(span.seconds / interval)
-            yield PlannedQuery("query", one.query.purpose, text, points, 1)
+            query = as_scraped(one.query, span.seconds)
+            yield PlannedQuery("query", query.purpose, query.text, math.ceil(span.seconds / interval), 1)
         else:
             points = math.floor(span.seconds / one.step) + 1
-            requests = math.ceil(points / _POINTS_PER_REQUEST)
+            requests = math.ceil(points / Limits().points)
             yield PlannedQuery(
                 "query_range", f"{one.query.purpose}, step {one.step:.0f} s", one.query.text, points, requests
             )

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 
 from advisor.model.raw import Series
-from advisor.sources.prometheus.answers import Histogram, HistogramSeries
+from advisor.sources.prometheus.answers import Histogram, HistogramSeries, key_of
 
 __all__ = ["classic_series", "with_native"]
 
@@ -28,8 +28,8 @@ def classic_series(histograms: Iterable[HistogramSeries]) -> Iterator[Series]:
 def with_native(series: Iterable[Series], histograms: Iterable[HistogramSeries]) -> list[Series]:
     """All series; a histogram that a store holds in both forms is taken in the classic one."""
     found = list(series)
-    classic = {(one.name, frozenset(one.labels.items())) for one in found if one.name.endswith("_count")}
-    only_native = (one for one in histograms if (f"{one.name}_count", frozenset(one.labels.items())) not in classic)
+    classic = {key_of(one.name, one.labels) for one in found if one.name.endswith("_count")}
+    only_native = (one for one in histograms if key_of(f"{one.name}_count", one.labels) not in classic)
     return [*found, *classic_series(only_native)]
 
 

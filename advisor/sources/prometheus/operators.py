@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from advisor.errors import NothingToAnalyseError, UnknownNameError
-from advisor.sources.prometheus.promql import Matcher, selector
+from advisor.model.text import format_some
+from advisor.sources.prometheus.promql import Matcher, equal, selector
 
-__all__ = ["KUBERAY_LEASE", "LEASE", "MARK", "Operator", "choose", "finders", "group_operators"]
+__all__ = ["KUBERAY_LEASE", "LEASE", "MARK", "Operator", "choose", "finders", "group_operators", "meant"]
 
 MARK: Final = "controller_runtime_max_concurrent_reconciles"
 """Exposed once a controller, from its start on, by every operator on controller-runtime."""
@@ -59,7 +60,7 @@ class Operator:
 
     def matchers(self) -> tuple[Matcher, ...]:
         """What selects its own series; what it has no label for is left open."""
-        return (*self.place(), *((Matcher("job", "=", self.job),) if self.job else ()), *self.further)
+        return (*self.place(), *equal([("job", self.job)]), *self.further)
 
     def objects(self) -> tuple[Matcher, ...]:
         """What selects its series about objects, whose namespace is the object's and not the operator's."""
@@ -68,8 +69,7 @@ class Operator:
 
     def place(self) -> tuple[Matcher, ...]:
         """What selects its namespace, also in series of others about it."""
-        labels = ((self.cluster_label, self.cluster), ("namespace", self.namespace))
-        return tuple(Matcher(label, "=", value) for label, value in labels if label and value)
+        return equal([(self.cluster_label, self.cluster), ("namespace", self.namespace)])
 
 
 def finders(matchers: Iterable[Matcher]) -> list[str]:
@@ -130,17 +130,17 @@ def choose(operators: Sequence[Operator], *, narrowed: bool, where: str) -> Oper
             hint="is the operator's /metrics scraped (metrics.serviceMonitor.enabled in KubeRay's chart), "
             "by a Prometheus that this store belongs to, and in this time (--last, --until)?",
         )
-    kuberay = [one for one in operators if one.is_kuberay]
-    candidates = kuberay or (operators if narrowed else [])
+    candidates = meant(operators, narrowed=narrowed)
     if len(candidates) == 1:
         return candidates[0]
-    shown = ", ".join(one.name for one in (candidates or operators)[:_MOST_NAMED])
-    more = (
-        "" if len(candidates or operators) <= _MOST_NAMED else f" and {len(candidates or operators) - _MOST_NAMED} more"
-    )
-    what = f"{len(candidates)} operators" if candidates else "no KubeRay operator, but others"
+    what = f"are {len(candidates)} operators in this store" if candidates else "is no KubeRay operator, but others"
     raise UnknownNameError(
-        f"there are {what} in this store: {shown}{more}" if candidates else f"there is {what}: {shown}{more}",
+        f"there {what}: {format_some([one.name for one in candidates or operators], _MOST_NAMED)}",
         where=where,
         hint="choose one with --cluster, --namespace and --job",
     )
+
+
+def meant(operators: Sequence[Operator], *, narrowed: bool) -> Sequence[Operator]:
+    """Of the operators found KubeRay's; all of them where there is none and somebody narrowed the choice."""
+    return [one for one in operators if one.is_kuberay] or (operators if narrowed else [])

@@ -11,22 +11,31 @@ from dataclasses import dataclass
 from typing import Final
 
 from advisor.model.raw import Selection
+from advisor.model.signal import Window
+from advisor.signals.instances import is_foreign
+from advisor.signals.process import OPERATOR_CONTAINERS
 from advisor.sources.prometheus.client import Query
 from advisor.sources.prometheus.operators import MARK, Operator
 from advisor.sources.prometheus.promql import Matcher, selector
 
 __all__ = [
+    "CLOCK",
     "COARSE_SECONDS",
     "MOST_SPANS",
     "OBJECTS",
+    "POD_INFO",
+    "PROBE_SECONDS",
     "Pass",
     "Plan",
-    "Span",
+    "as_scraped",
     "make_plan",
     "probe_query",
     "spans_within",
 ]
 
+CLOCK: Final = "process_start_time_seconds"
+"""Every scrape of a process has it."""
+PROBE_SECONDS: Final = 3600.0
 COARSE_SECONDS: Final = 60.0
 _WHOLE_POINTS: Final = 1500
 """Samples of one series up to which a range is read whole: six hours at 15 s."""
@@ -34,13 +43,11 @@ _COARSE_POINTS: Final = 10_080
 """Samples of one series in a coarse pass: a week at one minute."""
 MOST_SPANS: Final = 3
 """Stretches that a fine pass reads."""
-_FOREIGN: Final = ("container_", "kube_")
 OBJECTS: Final = "kuberay_"
 """How series about Ray objects begin."""
 _WRITES: Final = ("APPLY", "PATCH", "POST", "PUT")
 _WRITTEN: Final = ("pods", "rayclusters", "rayjobs", "rayservices", "services")
-_POD_INFO: Final = "kube_pod_container_info"
-_CONTAINERS: Final = "kuberay-operator|manager|operator"
+POD_INFO: Final = "kube_pod_container_info"
 _NATIVE: Final = (
     "controller_runtime_reconcile_time_seconds",
     "workqueue_queue_duration_seconds",
@@ -49,19 +56,6 @@ _NATIVE: Final = (
     "rest_client_rate_limiter_duration_seconds",
 )
 """Histograms that a store may hold in native form, under the family's own name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of time in Unix seconds."""
-
-    start: float
-    end: float
-
-    @property
-    def seconds(self) -> float:
-        """Its length."""
-        return self.end - self.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +73,7 @@ class Plan:
     ``fine`` is None where the range is short enough to be read at once as it was scraped.
     """
 
-    span: Span
+    span: Window
     interval: float
     first: tuple[Pass, ...]
     fine: Pass | None
@@ -91,7 +85,7 @@ class Plan:
         return 0 if self.coarse_step is None else math.floor(0.5 * self.span.seconds / self.coarse_step)
 
 
-def make_plan(operator: Operator, selection: Selection, span: Span, interval: float) -> Plan:
+def make_plan(operator: Operator, selection: Selection, span: Window, interval: float) -> Plan:
     """The plan for one operator.
 
     Args:
@@ -110,36 +104,40 @@ def make_plan(operator: Operator, selection: Selection, span: Span, interval: fl
     return Plan(span, interval, coarse, Pass(queries.everything(), None), step)
 
 
-def coarse_step(span: Span, interval: float) -> float:
+def coarse_step(span: Window, interval: float) -> float:
     """Seconds between the samples of a coarse pass, whole minutes."""
     least = max(COARSE_SECONDS, interval, span.seconds / _COARSE_POINTS)
     return COARSE_SECONDS * math.ceil(least / COARSE_SECONDS - 1e-9)
 
 
 def probe_query(operator: Operator) -> Query:
-    """Asks for the times at which the operator was scraped of late."""
-    return Query(selector(["process_start_time_seconds", MARK], operator.matchers()), "scrape interval and last sample")
+    """Asks for the times at which the operator was scraped of late: over ``PROBE_SECONDS`` before the end."""
+    return Query(selector([CLOCK, MARK], operator.matchers()), "scrape interval and last sample")
+
+
+def as_scraped(query: Query, seconds: float) -> Query:
+    """Asks for the samples of a selector over a time up to now, as they were scraped."""
+    return Query(f"{query.text}[{max(1, round(seconds))}s]", query.purpose)
 
 
 class _Queries:
     def __init__(self, operator: Operator, selection: Selection) -> None:
         self._operator = operator
-        own = sorted(name for name in selection.names if not name.startswith(_FOREIGN) and name != "up")
+        own = sorted(name for name in selection.names if not is_foreign(name) and name != "up")
         self._plain = [name for name in own if not name.endswith("_bucket")]
         self._buckets = [name for name in own if name.endswith("_bucket")]
-        self._foreign = sorted(name for name in selection.names if name.startswith(_FOREIGN))
+        self._foreign = sorted(name for name in selection.names if is_foreign(name))
         self._objects = {name: kept for name, kept in selection.aggregated.items() if name.startswith(OBJECTS)}
         self._server = {name: kept for name, kept in selection.aggregated.items() if not name.startswith(OBJECTS)}
 
     def plain(self) -> tuple[Query, ...]:
         """Counters and gauges, the queue and the controllers apart from the client and the process."""
-        queue = [name for name in self._plain if name.startswith(("controller_runtime_", "workqueue_"))]
-        other = [name for name in self._plain if name not in queue]
-        native_queue = [name for name in _NATIVE if name.startswith(("controller_runtime_", "workqueue_"))]
-        native_other = [name for name in _NATIVE if name not in native_queue]
+        names = (*self._plain, *_NATIVE)
+        queue = [name for name in names if name.startswith(("controller_runtime_", "workqueue_"))]
+        other = [name for name in names if name not in queue]
         return (
-            self._own((*queue, *native_queue), "workers, queue and reconciles"),
-            self._own((*other, *native_other), "API client, process and leadership"),
+            self._own(queue, "workers, queue and reconciles"),
+            self._own(other, "API client, process and leadership"),
         )
 
     def buckets(self) -> Query:
@@ -157,8 +155,8 @@ class _Queries:
     def container(self) -> Query:
         """What kubelet and kube-state-metrics expose about the operator's container."""
         pods = self._operator.pods
-        about = Matcher.one_of("pod", pods) if pods else Matcher("container", "=~", _CONTAINERS)
-        foreign = selector((*self._foreign, _POD_INFO), (*self._operator.place(), about))
+        about = Matcher.one_of("pod", pods) if pods else Matcher.one_of("container", OPERATOR_CONTAINERS)
+        foreign = selector((*self._foreign, POD_INFO), (*self._operator.place(), about))
         return Query(foreign, "CPU, memory, limits and image of the container")
 
     def objects(self) -> Query:
@@ -187,14 +185,14 @@ def _summed(text: str, kept: Mapping[str, Iterable[str]]) -> str:
     return f"sum by (__name__, {', '.join(labels)}) ({text})"
 
 
-def spans_within(spans: Sequence[Span], points: int, interval: float, margin: float) -> tuple[Span, ...]:
+def spans_within(spans: Sequence[Window], points: int, interval: float, margin: float) -> tuple[Window, ...]:
     """As many of the spans, the first ones first, as a number of samples allows, each with a margin before it."""
-    chosen: list[Span] = []
+    chosen: list[Window] = []
     left = points * interval
     for span in spans:
         length = min(span.seconds, left)
         if length < 2 * interval:
             break
-        chosen.append(Span(span.start - margin, span.start + length))
+        chosen.append(Window(span.start - margin, span.start + length))
         left -= length + margin
     return tuple(sorted(chosen, key=lambda one: one.start))

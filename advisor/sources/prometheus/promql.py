@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Matcher", "label_in_path", "literal", "quote", "selector"]
+__all__ = ["Matcher", "equal", "label_in_path", "literal", "quote", "selector"]
 
 _OPERATORS: Final = ("=", "!=", "=~", "!~")
 _REGEX_OPERATORS: Final = ("=~", "!~")
@@ -77,6 +77,11 @@ class Matcher:
         value = "|".join(map(literal, self.values)) if self.values else self.value
         name = self.label if _LABEL.fullmatch(self.label) else quote(self.label)
         return f"{name}{self.operator}{quote(value)}"
+
+
+def equal(labels: Iterable[tuple[str, str]]) -> tuple[Matcher, ...]:
+    """Each label has its value; those without a name or a value are left open."""
+    return tuple(Matcher(label, "=", value) for label, value in labels if label and value)
 
 
 def quote(text: str) -> str:

@@ -9,11 +9,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from advisor.model.raw import Series
+from advisor.sources.prometheus.plan import CLOCK
 
-__all__ = ["CLOCK", "retimed"]
-
-CLOCK = "process_start_time_seconds"
-"""Every scrape of a process has it."""
+__all__ = ["retimed"]
 
 
 def retimed(series: Iterable[Series], computed: frozenset[str], step: float) -> list[Series]:

@@ -1,9 +1,9 @@
 """When to ask a store again that is overloaded or was not reached."""
 
-from datetime import UTC
 from email.utils import parsedate_to_datetime
 from random import Random
 
+from advisor.sources.logtime import unix_seconds
 from advisor.sources.prometheus.failures import Failure
 from advisor.sources.prometheus.limits import Limits
 from advisor.sources.scraping import Clock
@@ -64,4 +64,4 @@ def retry_after_seconds(text: str | None, now: float) -> float | None:
         moment = parsedate_to_datetime(text)
     except ValueError:
         return None
-    return max(0.0, (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp() - now)
+    return max(0.0, unix_seconds(moment) - now)

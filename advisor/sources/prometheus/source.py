@@ -9,25 +9,34 @@ from typing import Final
 
 from advisor.errors import NothingToAnalyseError
 from advisor.model.raw import LogRecord, ObjectChange, ReadNote, Selection, Series, SeriesStore, Setup
+from advisor.model.signal import Window
 from advisor.signals.curves import usual_pause
 from advisor.sources.prometheus.busiest import busiest
-from advisor.sources.prometheus.client import PrometheusClient, Query, Result
+from advisor.sources.prometheus.client import PrometheusClient, Result
 from advisor.sources.prometheus.native import with_native
 from advisor.sources.prometheus.operators import Operator
-from advisor.sources.prometheus.plan import MOST_SPANS, OBJECTS, Pass, Plan, Span, make_plan, probe_query, spans_within
-from advisor.sources.prometheus.retime import CLOCK, retimed
+from advisor.sources.prometheus.plan import (
+    CLOCK,
+    MOST_SPANS,
+    OBJECTS,
+    POD_INFO,
+    PROBE_SECONDS,
+    Pass,
+    Plan,
+    as_scraped,
+    make_plan,
+    probe_query,
+    spans_within,
+)
+from advisor.sources.prometheus.retime import retimed
 from advisor.sources.prometheus.splice import splice
 
-__all__ = ["IN_FLIGHT", "USUAL_INTERVAL", "PrometheusSource"]
+__all__ = ["USUAL_INTERVAL", "PrometheusSource"]
 
-IN_FLIGHT: Final = 2
-"""Requests made at a time: a store that others need too should not notice."""
-_PROBE_SECONDS: Final = 3600.0
 USUAL_INTERVAL: Final = 30.0
 """KubeRay's ServiceMonitor default, assumed where too few samples tell."""
 _DOWNSAMPLED_SECONDS: Final = 240.0
 """Samples further apart than this are not scraped so: Thanos keeps one in five minutes, or in an hour."""
-_POD_INFO: Final = "kube_pod_container_info"
 _STALE_INTERVALS: Final = 5
 _TELLING: Final = 6
 """Samples of a process from which on their pace tells something."""
@@ -51,7 +60,7 @@ class PrometheusSource:
         self,
         client: PrometheusClient,
         operator: Operator,
-        span: Span,
+        span: Window,
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._client = client
@@ -76,7 +85,7 @@ class PrometheusSource:
         found = self._read(plan.first, plan.span)
         if plan.fine is None:
             self._note_pace(found, plan.interval)
-        if plan.fine is not None:
+        else:
             found = self._refined(found, plan, plan.fine, selection)
         found = retimed(found, _objects(selection), plan.coarse_step or plan.interval)
         self._version = _version(found)
@@ -96,7 +105,7 @@ class PrometheusSource:
         return Setup(version=self._version)
 
     def _store(self, found: Iterable[Series]) -> SeriesStore:
-        return SeriesStore((one for one in found if one.name != _POD_INFO), origin=self._where)
+        return SeriesStore((one for one in found if one.name != POD_INFO), origin=self._where)
 
     def _interval(self) -> float:
         """Seconds from one scrape to the next at the end of the range.
@@ -104,8 +113,8 @@ class PrometheusSource:
         Raises:
             NothingToAnalyseError: there are no samples there or anywhere before.
         """
-        for seconds in dict.fromkeys((min(_PROBE_SECONDS, self._span.seconds), self._span.seconds)):
-            probed = self._client.instant(_over(probe_query(self._operator), seconds), self._span.end).series
+        for seconds in dict.fromkeys((min(PROBE_SECONDS, self._span.seconds), self._span.seconds)):
+            probed = self._client.instant(as_scraped(probe_query(self._operator), seconds), self._span.end).series
             times = max((one.times for one in probed), key=len, default=None)
             if times is not None:
                 break
@@ -138,8 +147,8 @@ class PrometheusSource:
                 message = f"one sample in {early:.0f} s around {one.times[0]:.0f}, and in {interval:.0f} s at the end"
                 self.notes.append(ReadNote(where=self._where, message=message))
 
-    def _read(self, passes: Sequence[Pass], span: Span) -> list[Series]:
-        with ThreadPoolExecutor(IN_FLIGHT) as pool:
+    def _read(self, passes: Sequence[Pass], span: Window) -> list[Series]:
+        with ThreadPoolExecutor(self._client.in_flight) as pool:
             try:
                 results = list(pool.map(lambda one: self._ask(one, span), passes))
             except KeyboardInterrupt:
@@ -151,10 +160,10 @@ class PrometheusSource:
             (histogram for result in results for histogram in result.histograms),
         )
 
-    def _ask(self, one: Pass, span: Span) -> Result:
+    def _ask(self, one: Pass, span: Window) -> Result:
         self._progress(f"reading {one.query.purpose}")
         if one.step is None:
-            return self._client.instant(_over(one.query, span.seconds), span.end)
+            return self._client.instant(as_scraped(one.query, span.seconds), span.end)
         return self._client.range(one.query, span.start, span.end, one.step)
 
     def _refined(self, found: list[Series], plan: Plan, fine: Pass, selection: Selection) -> list[Series]:
@@ -162,7 +171,7 @@ class PrometheusSource:
         margin = 2 * max(plan.interval, plan.coarse_step or 0.0)
         computed = _objects(selection)
         ranked = busiest(self._store(one for one in found if one.name not in computed)) or (
-            Span(plan.span.end - margin, plan.span.end),
+            Window(plan.span.end - margin, plan.span.end),
         )
         spans = spans_within(ranked[:MOST_SPANS], plan.fine_points, plan.interval, margin)
         for span in spans:
@@ -185,14 +194,9 @@ def _objects(selection: Selection) -> frozenset[str]:
     return frozenset(name for name in selection.aggregated if name.startswith(OBJECTS))
 
 
-def _over(query: Query, seconds: float) -> Query:
-    """The samples of a selector over a time, as they were scraped."""
-    return Query(f"{query.text}[{max(1, round(seconds))}s]", query.purpose)
-
-
 def _version(found: Iterable[Series]) -> str | None:
     """The tag of the newest image of the operator's container."""
-    images = [(one.times[-1], one.labels.get("image", "")) for one in found if one.name == _POD_INFO and one.times]
+    images = [(one.times[-1], one.labels.get("image", "")) for one in found if one.name == POD_INFO and one.times]
     for _, image in sorted(images, reverse=True):
         tag = image.partition("@")[0].rpartition(":")[2]
         if tag and "/" not in tag and tag != image:

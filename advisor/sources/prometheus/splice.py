@@ -5,28 +5,23 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from advisor.model.raw import Series
-from advisor.sources.prometheus.plan import Span
+from advisor.model.signal import Window
+from advisor.sources.prometheus.answers import key_of
 
 if TYPE_CHECKING:
     from array import array
 
 __all__ = ["splice"]
 
-_Key = tuple[str, frozenset[tuple[str, str]]]
 
-
-def _key(series: Series) -> _Key:
-    return series.name, frozenset(series.labels.items())
-
-
-def splice(coarse: Iterable[Series], fine: Iterable[Series], span: Span) -> list[Series]:
+def splice(coarse: Iterable[Series], fine: Iterable[Series], span: Window) -> list[Series]:
     """The coarse series with the fine samples of a span in place of theirs; series that are only fine as they are."""
-    closely = {_key(one): one for one in fine}
-    joined = [_joined(one, closely.pop(_key(one), None), span) for one in coarse]
+    closely = {key_of(one.name, one.labels): one for one in fine}
+    joined = [_joined(one, closely.pop(key_of(one.name, one.labels), None), span) for one in coarse]
     return [*joined, *closely.values()]
 
 
-def _joined(coarse: Series, fine: Series | None, span: Span) -> Series:
+def _joined(coarse: Series, fine: Series | None, span: Window) -> Series:
     if fine is None:
         return coarse
     low, high = bisect_left(coarse.times, span.start), bisect_right(coarse.times, span.end)

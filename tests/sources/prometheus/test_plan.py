@@ -6,18 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from advisor.model.signal import Window
 from advisor.signals.names import SELECTION
 from advisor.sources.prometheus.explain import planned_queries
 from advisor.sources.prometheus.operators import Operator
-from advisor.sources.prometheus.plan import Span, coarse_step, make_plan, spans_within
+from advisor.sources.prometheus.plan import coarse_step, make_plan, spans_within
 
 OPERATOR = Operator("eu", "ray", "kuberay-operator", "cluster", ("raycluster",), ("op-1", "op.2"))
 HOUR, DAY = 3600.0, 86400.0
 
 
-def span(seconds: float) -> Span:
+def span(seconds: float) -> Window:
     """A span that ends at a fixed time."""
-    return Span(1_796_000_000.0 - seconds, 1_796_000_000.0)
+    return Window(1_796_000_000.0 - seconds, 1_796_000_000.0)
 
 
 def test_a_short_range_is_read_as_scraped() -> None:
@@ -74,7 +75,7 @@ def test_selectors_name_the_operator_and_its_pods() -> None:
 )
 def test_fine_spans_keep_to_their_bound(spans: list[tuple[float, float]], points: int, interval: float) -> None:
     """However much there is to refine, no more samples than allowed are read for it, beside the margins."""
-    given_spans = [Span(start, start + length) for start, length in spans]
+    given_spans = [Window(start, start + length) for start, length in spans]
     chosen = spans_within(given_spans, points, interval, 30.0)
     assert sum(one.seconds - 30.0 for one in chosen) <= points * interval + 1e-6
     assert list(chosen) == sorted(chosen, key=lambda one: one.start)

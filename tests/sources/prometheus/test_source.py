@@ -10,10 +10,10 @@ import pytest
 
 from advisor.analysis import Options, analyse, load_source, override, report_of
 from advisor.model.report import Report
+from advisor.model.signal import Window
 from advisor.signals.names import SELECTION
 from advisor.sources.prometheus.client import PrometheusClient
 from advisor.sources.prometheus.discovery import Where, find_operator
-from advisor.sources.prometheus.plan import Span
 from advisor.sources.prometheus.source import PrometheusSource
 from advisor.sources.recording import RecordingSource
 from tests.prometheusserver.server import create_tsdb, running, served
@@ -38,7 +38,7 @@ def tool(request: pytest.FixtureRequest) -> Tool:
 def source_of(tool: Tool, recording: Path, margin: float = 5.0) -> Iterator[PrometheusSource]:
     """The recording's operator in a Prometheus of its own."""
     setup = json.loads((recording / "setup.json").read_text(encoding="utf-8"))
-    span = Span(setup["start"] - margin, setup["end"] + margin)
+    span = Window(setup["start"] - margin, setup["end"] + margin)
     with served(tool, recording, flags=[LOOK_BACK]) as address, PrometheusClient(address) as client:
         yield PrometheusSource(client, find_operator(client, Where(), span), span)
 
@@ -98,7 +98,7 @@ def test_days_are_read_coarsely_and_bursts_as_scraped(tool: Tool, tmp_path: Path
     days = Week(days=2, step=60.0)
     create_tsdb(tool, days.texts(), tmp_path / "tsdb")
     with running(tool, tmp_path / "tsdb") as address, PrometheusClient(address) as client:
-        span = Span(days.start, days.end)
+        span = Window(days.start, days.end)
         source = PrometheusSource(client, find_operator(client, Where(), span), span)
         loaded = load_source(source)
         report = report_of(loaded, UNSIMULATED)
@@ -116,7 +116,7 @@ def test_days_are_read_coarsely_and_bursts_as_scraped(tool: Tool, tmp_path: Path
 def test_little_is_asked(tool: Tool, data: Path) -> None:
     """One operator costs at most a dozen requests, none of which fails."""
     setup = json.loads((data / "recordings" / "throttled-one-worker" / "setup.json").read_text(encoding="utf-8"))
-    span = Span(setup["start"], setup["end"])
+    span = Window(setup["start"], setup["end"])
     with served(tool, data / "recordings" / "throttled-one-worker") as address, PrometheusClient(address) as client:
         PrometheusSource(client, find_operator(client, Where(), span), span).series(SELECTION)
         assert len(client.costs) <= 12
@@ -142,7 +142,7 @@ def test_the_api_servers_own_word_is_heard(tool: Tool, data: Path, tmp_path: Pat
         lines += [f"{name}{{{of}}} {per_second * (time - start)} {time}" for time in times]
     server = tmp_path / "apiserver.om"
     server.write_text("\n".join([*lines, "# EOF", ""]), encoding="utf-8")
-    span = Span(start - 5.0, end + 5.0)
+    span = Window(start - 5.0, end + 5.0)
     with (
         served(tool, [recording, server], flags=[LOOK_BACK]) as address,
         PrometheusClient(address) as client,
@@ -162,7 +162,7 @@ def test_another_pace_and_an_old_end_are_said(tool: Tool, tmp_path: Path) -> Non
     lines = [f"controller_runtime_max_concurrent_reconciles{labels} 1 {time}" for time in times]
     lines += [f"process_start_time_seconds{own} {start - 100.0} {time}" for time in times]
     (tmp_path / "changed.om").write_text("\n".join([*lines, "# EOF", ""]), encoding="utf-8")
-    span = Span(start - 1.0, times[-1] + 600.0)
+    span = Window(start - 1.0, times[-1] + 600.0)
     with served(tool, tmp_path / "changed.om") as address, PrometheusClient(address) as client:
         source = PrometheusSource(client, find_operator(client, Where(), span), span)
         source.series(SELECTION)

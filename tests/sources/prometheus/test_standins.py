@@ -15,10 +15,10 @@ import pytest
 from advisor.analysis import Options, load_source, override, report_of
 from advisor.errors import StoreAccessError
 from advisor.model.report import Report
+from advisor.model.signal import Window
 from advisor.sources.prometheus.auth import Access
 from advisor.sources.prometheus.client import PrometheusClient
 from advisor.sources.prometheus.discovery import Where, find_operator
-from advisor.sources.prometheus.plan import Span
 from advisor.sources.prometheus.source import PrometheusSource
 from tests.prometheusserver.server import served
 from tests.prometheusserver.targets import target
@@ -51,7 +51,7 @@ def before(address: str, prefix: str, change: Change, tenant: str | None = None)
 def report_from(url: str, recording: Path, access: Access | None = None, where: Where | None = None) -> Report:
     """The report on the recording's time."""
     setup = json.loads((recording / "setup.json").read_text(encoding="utf-8"))
-    span = Span(setup["start"] - 2, setup["end"] + 2)
+    span = Window(setup["start"] - 2, setup["end"] + 2)
     with PrometheusClient(url, access) as client:
         source = PrometheusSource(client, find_operator(client, where or Where(), span), span)
         return report_of(load_source(source), UNSIMULATED)
