@@ -5,14 +5,17 @@ Each reading of section 8.2 that is wrong is avoided here: depth is summed over 
 out says nothing about what still waits.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import sub
 
 from advisor.knowledge.defaults import GAUGE_REFRESH_SECONDS
 from advisor.model.raw import Series, SeriesStore
 from advisor.model.signal import Quality, Signal, Unit, Window
 from advisor.model.signals import ControllerSignals, PriorityDepth
 from advisor.signals.bycontroller import ByController
-from advisor.signals.curves import Curve, Gauge, increase, together
+from advisor.signals.curves import Curve, Gauge, increase, increases, together
 from advisor.signals.histograms import Histogram
 from advisor.signals.instances import Instances
 from advisor.signals.making import Maker
@@ -107,12 +110,21 @@ class ControllerSeries:
 
         The change is that of each process: one that ended meanwhile did the work it left unfinished, none before.
         """
-        ended = increase(self.work, window)
-        if ended is None:
-            return None
-        grown = sum((one.at(window.end) or 0.0) - (one.at(window.start) or 0.0) for one in self._unfinished_each)
-        capacity = (self.workers.last(window) or float("inf")) * window.seconds
-        return min(capacity, max(0.0, ended + grown))
+        return self.busy_seconds_each((window.start, window.end))[0]
+
+    def busy_seconds_each(self, times: Sequence[float]) -> list[float | None]:
+        """The same for each interval between neighbours of at least two times."""
+        unfinished = [0.0] * len(times)
+        for one in self._unfinished_each:
+            for at, value in enumerate(one.at_each(times)):
+                unfinished[at] += value or 0.0
+        grown = map(sub, unfinished[1:], unfinished)
+        seconds = map(sub, times[1:], times)
+        each = zip(increases(self.work, times), grown, self.workers.last_each(times), seconds, strict=True)
+        return [
+            None if ended is None else min((workers or math.inf) * elapsed, max(0.0, ended + more))
+            for ended, more, workers, elapsed in each
+        ]
 
     def waiting_key_seconds(self, window: Window) -> float | None:
         """Time that keys were ready and waited: the integral of depth.

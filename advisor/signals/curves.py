@@ -11,12 +11,22 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress, islice, pairwise
-from operator import gt
+from operator import add, gt, mul, sub
 
 from advisor.model.raw import Series
 from advisor.model.signal import Window
 
-__all__ = ["LONGEST_PAUSE", "Curve", "Gauge", "increase", "sum_gauges", "together", "usual_pause"]
+__all__ = [
+    "LONGEST_PAUSE",
+    "Curve",
+    "Gauge",
+    "all_times",
+    "increase",
+    "increases",
+    "sum_gauges",
+    "together",
+    "usual_pause",
+]
 
 LONGEST_PAUSE = 3.0
 """Times the usual pause between a gauge's samples; beyond it nothing is known between two of them."""
@@ -53,16 +63,22 @@ class Curve:
     @classmethod
     def merged(cls, curves: Sequence["Curve"]) -> "Curve":
         """One curve of what several counters counted together, at every time that any of them has."""
+        if len(curves) == 1:
+            return curves[0]
         result = cls(Series("", {}))
-        for time in sorted(set().union(*(curve.times for curve in curves))):
-            result.times.append(time)
-            result.totals.append(sum(curve.at(time) for curve in curves))
+        result.times.extend(all_times(curve.times for curve in curves))
+        columns = [curve.at_each(result.times) for curve in curves]
+        result.totals.extend(sum(row) for row in zip(*columns, strict=True))
         return result
 
     def at(self, time: float) -> float:
         """The total at the last sample up to ``time``; 0 before the first."""
         index = bisect_right(self.times, time) - 1
         return self.totals[index] if index >= 0 else 0.0
+
+    def at_each(self, times: Sequence[float]) -> list[float]:
+        """The same at several times."""
+        return [self.totals[index] if index >= 0 else 0.0 for index in _indices(self.times, times)]
 
     def increase(self, window: Window) -> float | None:
         """What was counted in the window, or None where no sample lies in it, or only the counter's very first."""
@@ -103,7 +119,9 @@ class Gauge:
             return None
         if len(times) == 1:
             return values[0]
-        area = sum((values[i] + values[i + 1]) / 2.0 * (times[i + 1] - times[i]) for i in range(len(times) - 1))
+        pauses = map(sub, islice(times, 1, None), times)
+        pairs = map(add, islice(values, 1, None), values)
+        area: float = sum(map(mul, pairs, pauses)) / 2.0
         return area / (times[-1] - times[0])
 
     def peak(self, window: Window) -> float | None:
@@ -114,18 +132,30 @@ class Gauge:
     def last(self, window: Window) -> float | None:
         """The last sample of the window."""
         values = self.slice(window)[1]
-        return values[-1] if len(values) else None
+        return float(values[-1]) if len(values) else None
+
+    def last_each(self, times: Sequence[float]) -> list[float | None]:
+        """The last sample of each interval between neighbours of several times, both ends included."""
+        indices = _indices(self.times, times)[1:]
+        return [
+            self.values[index] if index >= 0 and self.times[index] >= start else None
+            for index, start in zip(indices, times, strict=False)
+        ]
 
     def at(self, time: float) -> float | None:
         """The last sample up to ``time``."""
         index = bisect_right(self.times, time) - 1
         return self.values[index] if index >= 0 else None
 
+    def at_each(self, times: Sequence[float]) -> list[float | None]:
+        """The same at several times."""
+        return [self.values[index] if index >= 0 else None for index in _indices(self.times, times)]
+
     def combine(self, other: "Gauge", function: Callable[[float, float], float], default: float) -> "Gauge":
         """A gauge at this one's times, from both values; ``default`` stands in where the other has none yet."""
         values = (
-            function(value, default if (theirs := other.at(time)) is None else theirs)
-            for time, value in zip(self.times, self.values, strict=True)
+            function(value, default if theirs is None else theirs)
+            for value, theirs in zip(self.values, other.at_each(self.times), strict=True)
         )
         return Gauge(self.times, values)
 
@@ -136,8 +166,29 @@ def increase(curves: Iterable[Curve], window: Window) -> float | None:
     return sum(found) if found else None
 
 
-def sum_gauges(series: Iterable[Series]) -> Gauge:
+def increases(curves: Sequence[Curve], times: Sequence[float]) -> list[float | None]:
+    """The same for each interval between neighbours of several times."""
+    totals: list[float | None] = [None] * (len(times) - 1)
+    for curve in curves:
+        indices = _indices(curve.times, times)
+        for at, (first, last) in enumerate(pairwise(indices)):
+            if last > max(0, first):
+                totals[at] = (totals[at] or 0.0) + curve.totals[last] - curve.totals[max(0, first)]
+    return totals
+
+
+def all_times(each: Iterable[Sequence[float]]) -> "array[float]":
+    """Every time that any of several has, in order; of those sampled together one is looked at."""
+    distinct = {bytes(memoryview(array("d", times))): times for times in each}
+    if len(distinct) == 1:
+        return array("d", *distinct.values())
+    return array("d", sorted(set().union(*distinct.values())))
+
+
+def sum_gauges(series: Sequence[Series]) -> Gauge:
     """The sum of several series at each time that any of them has; one that has no sample then counts as nothing."""
+    if len(series) == 1:
+        return Gauge(series[0].times, series[0].values)
     totals: dict[float, float] = {}
     for one in series:
         for time, value in zip(one.times, one.values, strict=True):
@@ -155,7 +206,7 @@ def together(gauges: Sequence[Gauge], function: Callable[[Iterable[float]], floa
     if len(gauges) == 1:
         return gauges[0]
     longest = [LONGEST_PAUSE * usual_pause(gauge.times) for gauge in gauges]
-    times = sorted(set().union(*(gauge.times for gauge in gauges)))
+    times = all_times(gauge.times for gauge in gauges)
     return Gauge(
         times,
         (
@@ -173,6 +224,13 @@ def usual_pause(times: Sequence[float]) -> float:
     """The median pause between samples; 0 with fewer than two."""
     pauses = sorted(later - earlier for earlier, later in pairwise(times))
     return pauses[len(pauses) // 2] if pauses else 0.0
+
+
+def _indices(sampled: Sequence[float], times: Sequence[float]) -> Sequence[int]:
+    """Where in ``sampled`` the last sample at or before each time is; -1 where there is none."""
+    if sampled == times:
+        return range(len(times))
+    return [bisect_right(sampled, time) - 1 for time in times]
 
 
 def _held(gauge: Gauge, time: float, longest_pause: float) -> float | None:

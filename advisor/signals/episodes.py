@@ -108,17 +108,19 @@ def _loads_and_quiet(
 def _active_intervals(
     controllers: Sequence[ControllerSeries], times: Sequence[float], rules: CutRules
 ) -> Iterator[Window]:
-    for start, end in pairwise(times):
-        interval = Window(start, end)
-        busy = sum(controller.busy_seconds(interval) or 0.0 for controller in controllers)
-        waiting = sum(controller.backlog.at(end) or 0.0 for controller in controllers)
-        unfinished = sum(
-            max(controller.unfinished.at(start) or 0.0, controller.unfinished.at(end) or 0.0)
-            for controller in controllers
-        )
-        working = busy >= rules.busy_workers * interval.seconds or unfinished >= rules.unfinished_seconds
-        if waiting > 0 or working:
-            yield interval
+    busy, waiting, unfinished = [0.0] * (len(times) - 1), [0.0] * len(times), [0.0] * len(times)
+    for controller in controllers:
+        busy = _sums(busy, controller.busy_seconds_each(times))
+        waiting = _sums(waiting, controller.backlog.at_each(times))
+        unfinished = _sums(unfinished, controller.unfinished.at_each(times))
+    for at, (start, end) in enumerate(pairwise(times)):
+        working = busy[at] >= rules.busy_workers * (end - start)
+        if working or waiting[at + 1] > 0 or max(unfinished[at : at + 2]) >= rules.unfinished_seconds:
+            yield Window(start, end)
+
+
+def _sums(values: Sequence[float], others: Sequence[float | None]) -> list[float]:
+    return [value + (other or 0.0) for value, other in zip(values, others, strict=True)]
 
 
 def _merged(intervals: Iterator[Window], pause_seconds: float) -> list[Window]:

@@ -4,12 +4,12 @@ Only the leader reconciles: a standby has no controller series, and after a chan
 under another instance (research: controller-runtime 3.6).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from advisor.model.raw import Series, SeriesStore
 from advisor.model.signal import Window
-from advisor.signals.curves import Curve, Gauge, sum_gauges, together, usual_pause
+from advisor.signals.curves import Curve, Gauge, all_times, sum_gauges, together, usual_pause
 
 __all__ = ["Instances", "instance_of", "is_foreign"]
 
@@ -30,7 +30,7 @@ def instance_of(labels: Mapping[str, str]) -> str:
 
 @dataclass(slots=True)
 class _Instance:
-    scrapes: list[float] = field(default_factory=list)
+    scrapes: Sequence[float] = ()
     counts_from: list[float] = field(default_factory=list)
     """Scrapes, and before them the process start where it lies in the observation: nothing was counted before it."""
     restarts: list[float] = field(default_factory=list)
@@ -41,11 +41,11 @@ class Instances:
     """Scrape times and process starts by instance, leadership over time."""
 
     def __init__(self, store: SeriesStore) -> None:
-        times: dict[str, set[float]] = {}
+        times: dict[str, list[Sequence[float]]] = {}
         for series in store:
             if series.name != "up" and not is_foreign(series.name):
-                times.setdefault(instance_of(series.labels), set()).update(series.times)
-        self._by_name = {name: _Instance(scrapes=sorted(found)) for name, found in times.items()}
+                times.setdefault(instance_of(series.labels), []).append(series.times)
+        self._by_name = {name: _Instance(scrapes=all_times(found)) for name, found in times.items()}
         for series in store.get(_START):
             self._note_starts(series)
         begin = min((one.scrapes[0] for one in self._by_name.values() if one.scrapes), default=0.0)
@@ -82,9 +82,9 @@ class Instances:
             by_process.setdefault(instance_of(one.labels), []).append(one)
         return [sum_gauges(group) for group in by_process.values()]
 
-    def scrape_times(self) -> list[float]:
+    def scrape_times(self) -> Sequence[float]:
         """Times of all scrapes, of any instance, in order."""
-        return sorted(set().union(*(one.scrapes for one in self._by_name.values())))
+        return all_times(one.scrapes for one in self._by_name.values())
 
     def usual_pause(self) -> float:
         """Seconds between scrapes of one process, the median of the longest-spaced; 0 with no two scrapes of any."""

@@ -12,7 +12,7 @@ from advisor.model.signal import Unit, Window
 from advisor.model.timeline import Timeline, TimelineSeries
 from advisor.signals.client import ClientSeries
 from advisor.signals.controllers import ControllerSeries
-from advisor.signals.curves import LONGEST_PAUSE, increase, usual_pause
+from advisor.signals.curves import LONGEST_PAUSE, all_times, increase, usual_pause
 
 __all__ = ["make_timeline"]
 
@@ -62,7 +62,7 @@ def make_timeline(
 
 def _sampled(controllers: Sequence[ControllerSeries]) -> Sequence[float]:
     """Times at which any controller was sampled: a standby is scraped at times that tell nothing about them."""
-    times = sorted(set().union(*(gauge.times for one in controllers for gauge in (one.depth, one.workers))))
+    times = all_times(gauge.times for one in controllers for gauge in (one.depth, one.workers))
     return times if len(times) > 1 else ()
 
 

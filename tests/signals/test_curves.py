@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from advisor.model.raw import Series
 from advisor.model.signal import Window
-from advisor.signals.curves import Curve, increase
+from advisor.signals.curves import Curve, increase, increases
 from tests.signals.builders import every, series
 
 STEPS = st.lists(st.floats(0.5, 100.0), min_size=1, max_size=30)
@@ -152,6 +152,14 @@ class TestProperties:
         parts = [curve.increase(Window(start, middle)), curve.increase(Window(middle, end))]
         known = [part for part in parts if part is not None]
         assert curve.increase(Window(start, end)) == (math.fsum(known) if known else None)
+
+    @given(st.lists(counters(), max_size=3), st.lists(st.floats(-10.0, 4000.0), unique=True, min_size=2, max_size=6))
+    def test_many_windows_at_once(self, several: list[dict[float, float]], drawn: list[float]) -> None:
+        """What was counted from each of many times to the next is what each window tells when asked for alone."""
+        curves, times = [Curve(counter(samples)) for samples in several], sorted(drawn)
+        alone = [increase(curves, Window(*pair)) for pair in pairwise(times)]
+        assert increases(curves, times) == alone
+        assert [curve.at_each(times) for curve in curves] == [[curve.at(time) for time in times] for curve in curves]
 
     @given(counters(), st.lists(st.floats(0.0, 4000.0), max_size=5), st.lists(st.floats(0.0, 4000.0), max_size=5))
     def test_a_curve_never_falls(

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,6 +61,23 @@ class TestGauge:
         mean = gauge(every(10, *numbers)).mean(Window(0, 1000))
         assert mean is not None
         assert min(numbers) * (1 - 1e-12) <= mean <= max(numbers) * (1 + 1e-12)
+
+
+class TestManyTimes:
+    @given(
+        st.lists(st.integers(0, 30), unique=True, max_size=12).map(sorted),
+        st.lists(st.integers(0, 30), unique=True, min_size=2, max_size=12).map(sorted),
+    )
+    def test_is_what_one_at_a_time_gives(self, sampled: list[int], asked: list[int]) -> None:
+        """Values at many times, and last samples of the intervals between them, are those asked for one by one."""
+        found = gauge({time: float(7 * time % 5) for time in sampled})
+        assert found.at_each(asked) == [found.at(time) for time in asked]
+        assert found.last_each(asked) == [found.last(Window(*pair)) for pair in pairwise(asked)]
+
+    def test_at_its_own_times(self) -> None:
+        """At the times of its own samples a gauge has its samples."""
+        found = gauge(every(10, 3, 8, 4))
+        assert (found.at_each(found.times), found.last_each(found.times)) == ([3.0, 8.0, 4.0], [8.0, 4.0])
 
 
 class TestSum:

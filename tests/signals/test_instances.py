@@ -41,19 +41,24 @@ class TestScrapes:
             series("workqueue_depth", {"instance": "a"}, {10: 0, 20: 0}),
             series(ADDS, {"instance": "b"}, {5: 0, 10: 0}),
         )
-        assert found.scrape_times() == [0.0, 5.0, 10.0, 20.0]
+        assert list(found.scrape_times()) == [0.0, 5.0, 10.0, 20.0]
 
     @pytest.mark.parametrize(
         "name", ["up", "container_cpu_cfs_periods_total", "kube_pod_container_resource_limits", "container_spec"]
     )
     def test_what_others_expose_is_no_scrape(self, name: str) -> None:
         """Samples of the kubelet, of kube-state-metrics and of Prometheus itself are no scrape of the operator."""
-        assert instances(series(name, {}, every(10, 1, 2))).scrape_times() == []
+        assert not instances(series(name, {}, every(10, 1, 2))).scrape_times()
 
     def test_without_samples_nothing_is_known(self) -> None:
         """No samples: no scrape, no start, no restart and no leader."""
         found = instances()
-        assert (found.scrape_times(), found.starts(), found.restarts(Window(0, 9)), found.leader(Window(0, 9))) == (
+        assert (
+            list(found.scrape_times()),
+            found.starts(),
+            found.restarts(Window(0, 9)),
+            found.leader(Window(0, 9)),
+        ) == (
             [],
             [],
             0,
@@ -95,7 +100,7 @@ class TestCurve:
         new = series(ADDS, {"instance": "b"}, {22: 40, 32: 41})
         found = instances(old, new, start_time({22: 14, 32: 14}, instance="b"))
         assert found.curve(new).increase(Window(10, 32)) == 41.0
-        assert found.scrape_times() == [0.0, 10.0, 22.0, 32.0]
+        assert list(found.scrape_times()) == [0.0, 10.0, 22.0, 32.0]
 
     @pytest.mark.parametrize("started", [-500, 23])
     def test_else_its_first_scrape_is_a_baseline(self, started: float) -> None:

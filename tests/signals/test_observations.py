@@ -45,7 +45,7 @@ class TestWhole:
                 series("kube_pod_container_resource_limits", {"resource": "cpu"}, every(10, 1, 1, 1)),
             ]
         )
-        assert (found.whole(), found.scrapes, found.controllers) == (None, [], ())
+        assert (found.whole(), list(found.scrapes), found.controllers) == (None, [], ())
 
 
 class TestSettings:
