@@ -29,7 +29,7 @@ class TestWhole:
     def test_is_from_the_first_scrape_to_the_last(self) -> None:
         """All scraped time, of any series of the operator."""
         found = observations([*controller(adds=(1, 2, 3)), series("process_cpu_seconds_total", {}, {25: 1})])
-        assert (found.whole(), found.scrapes) == (Window(0, 25), [0.0, 10.0, 20.0, 25.0])
+        assert (found.whole(), list(found.scrapes)) == (Window(0, 25), [0.0, 10.0, 20.0, 25.0])
 
     @pytest.mark.parametrize("samples", [{}, {5: 1.0}])
     def test_needs_two_scrapes(self, samples: dict[float, float]) -> None:
