@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from advisor.knowledge.defaults import RAYCLUSTER_SETTLE_SECONDS, RAYJOB_POLL_SECONDS
+
 __all__ = [
     "ALREADY_EXISTS_TEXT",
     "CONFLICT_TEXT",
@@ -16,6 +18,7 @@ __all__ = [
     "GROUP_EXPECTATION_TEXT",
     "HEAD_EXPECTATION_TEXT",
     "IGNORED_REQUEUE_PREFIX",
+    "LAST_MESSAGES",
     "LEADER_LOST_TEXT",
     "LEASE_ACQUIRED_MESSAGE",
     "LEASE_RENEW_FAILED_TEXT",
@@ -28,6 +31,7 @@ __all__ = [
     "REQUEUE_SECONDS_FIELD",
     "SAMPLING_FIRST_PER_SECOND",
     "SAMPLING_THEN_EVERY",
+    "SOURCE_STARTED_MESSAGE",
     "STATUS_CONFLICT_MESSAGE",
     "THROTTLE_LINE_INTERVAL_SECONDS",
     "THROTTLE_LINE_MIN_WAIT_SECONDS",
@@ -36,6 +40,8 @@ __all__ = [
     "VERBOSE_END_PREFIXES",
     "VERBOSE_LEVEL",
     "VERBOSE_QUEUE_MESSAGE",
+    "VERBOSE_REQUEUE_AFTER_PREFIX",
+    "VERBOSE_REQUEUE_MESSAGE",
     "VERBOSE_START_MESSAGE",
     "WORKERS_STARTED_COUNT_FIELD",
     "WORKERS_STARTED_MESSAGE",
@@ -56,14 +62,15 @@ class LoggerSpec(msgspec.Struct, frozen=True, kw_only=True):
         key_field: the field that holds the key; keep its first occurrence, duplicates happen.
         controller: value of the label ``controller`` in the metrics from KubeRay 1.1 on.
         first_messages: messages with which a reconcile begins at info level; empty where none is constant.
-        last_messages: messages with which it ends at info level, errors aside; empty where none is constant.
+        last_messages: messages with which it ends at info level, but for the write of a status and its error, and after
+            how many seconds the key then comes again (None: it does not); empty where none is constant.
     """
 
     logger: str
     key_field: str
     controller: str
     first_messages: tuple[str, ...] = ()
-    last_messages: tuple[str, ...] = ()
+    last_messages: Mapping[str, float | None] = MappingProxyType({})
 
 
 class ErrorPattern(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,10 +109,11 @@ LOGGERS: Final[tuple[LoggerSpec, ...]] = (
         key_field="RayCluster",
         controller="raycluster",
         first_messages=("Reconciling Ingress", "reconciling RayCluster"),
-        last_messages=(
-            "Unconditional requeue after",
-            "updateRayClusterStatus",
-            "RayCluster is being deleted, just ignore",
+        last_messages=MappingProxyType(
+            {
+                "updateRayClusterStatus": RAYCLUSTER_SETTLE_SECONDS,
+                "RayCluster is being deleted, just ignore": None,
+            }
         ),
     ),
     LoggerSpec(
@@ -113,7 +121,7 @@ LOGGERS: Final[tuple[LoggerSpec, ...]] = (
         key_field="RayJob",
         controller="rayjob",
         first_messages=("RayJob",),
-        last_messages=("updateRayJobStatus", "RayJob resource not found."),
+        last_messages=MappingProxyType({"updateRayJobStatus": RAYJOB_POLL_SECONDS, "RayJob resource not found.": None}),
     ),
     LoggerSpec(logger="controllers.RayService", key_field="RayService", controller="rayservice"),
     LoggerSpec(logger="controllers.RayCronJob", key_field="RayCronJob", controller="raycronjob"),
@@ -122,7 +130,7 @@ LOGGERS: Final[tuple[LoggerSpec, ...]] = (
         key_field="RayCluster",
         controller="networkpolicy",
         first_messages=("Reconciling NetworkPolicies for RayCluster",),
-        last_messages=("Successfully reconciled NetworkPolicies for RayCluster",),
+        last_messages=MappingProxyType({"Successfully reconciled NetworkPolicies for RayCluster": None}),
     ),
     LoggerSpec(logger="controllers.RayClusterMTLS", key_field="RayCluster", controller="raycluster-mtls"),
 )
@@ -138,6 +146,12 @@ REQUEUE_MESSAGE: Final = "Unconditional requeue after"
 REQUEUE_SECONDS_FIELD: Final = "seconds"
 STATUS_CONFLICT_MESSAGE: Final = "Error updating status"
 POD_CREATED_MESSAGES: Final = ("Created head Pod for RayCluster", "Created worker Pod for RayCluster")
+SOURCE_STARTED_MESSAGE: Final = "Starting EventSource"
+"""One for each watched kind; the initial list follows at once."""
+LAST_MESSAGES: Final[Mapping[str, float | None]] = MappingProxyType(
+    {message: seconds for spec in LOGGERS for message, seconds in spec.last_messages.items()}
+)
+"""Of all controllers."""
 RAYCLUSTER_GONE_MESSAGE: Final = "Cleaned up expired RayCluster metric"
 WORKERS_STARTED_MESSAGE: Final = "Starting workers"
 WORKERS_STARTED_COUNT_FIELD: Final = "worker count"
@@ -157,7 +171,9 @@ SAMPLING_THEN_EVERY: Final = 100
 # Verbosity 5, standard output alone.
 VERBOSE_LEVEL: Final = 5
 VERBOSE_START_MESSAGE: Final = "Reconciling"
-VERBOSE_END_PREFIXES: Final = ("Reconcile done, requeueing", "Reconcile successful", ERROR_MESSAGE)
+VERBOSE_REQUEUE_AFTER_PREFIX: Final = "Reconcile done, requeueing after "
+VERBOSE_REQUEUE_MESSAGE: Final = "Reconcile done, requeueing"
+VERBOSE_END_PREFIXES: Final = (VERBOSE_REQUEUE_MESSAGE, "Reconcile successful", ERROR_MESSAGE)
 VERBOSE_QUEUE_MESSAGE: Final = "workqueue_items"
 
 # Client throttling: the absence of these lines proves nothing.

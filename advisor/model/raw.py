@@ -85,6 +85,9 @@ class Subject(enum.StrEnum):
     POD_DELETED = "pod_deleted"
     THROTTLED = "throttled"
     EXPECTATION = "expectation"
+    LAST_LINE = "last_line"
+    SOURCE_STARTED = "source_started"
+    WORKERS_STARTED = "workers_started"
     LEADER_ACQUIRED = "leader_acquired"
     LEADER_LOST = "leader_lost"
 
@@ -93,7 +96,8 @@ class LogRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the operator's log, read by source-independent rules.
 
     ``controller`` is the controller's label as in the metrics, "" for lines of no controller. ``delay_seconds`` is a
-    throttling wait or a requeue delay, by subject. ``detail`` is the error text, the URL or the worker group.
+    throttling wait or a requeue delay, by subject; an end without one says in ``detail`` whether it is
+    requeued with backoff. ``detail`` is else the error text, the URL, the worker group or the number of workers.
     """
 
     time: float

@@ -16,6 +16,7 @@ from advisor.knowledge.logs import (
     EXPECTATION_FIELD,
     GROUP_EXPECTATION_TEXT,
     HEAD_EXPECTATION_TEXT,
+    LAST_MESSAGES,
     LEADER_LOST_TEXT,
     LEASE_ACQUIRED_MESSAGE,
     LEASE_RENEW_FAILED_TEXT,
@@ -24,16 +25,24 @@ from advisor.knowledge.logs import (
     RECONCILE_ID_FIELD,
     REQUEUE_MESSAGE,
     REQUEUE_SECONDS_FIELD,
+    SOURCE_STARTED_MESSAGE,
     THROTTLE_MESSAGES,
     VERBOSE_END_PREFIXES,
     VERBOSE_LEVEL,
+    VERBOSE_REQUEUE_AFTER_PREFIX,
+    VERBOSE_REQUEUE_MESSAGE,
     VERBOSE_START_MESSAGE,
+    WORKERS_STARTED_COUNT_FIELD,
+    WORKERS_STARTED_MESSAGE,
     is_conflict,
 )
 from advisor.model.raw import LogRecord, Subject
 from advisor.sources.logtime import LogClock, seconds_of
 
-__all__ = ["LogParser"]
+__all__ = ["BACKOFF", "LogParser"]
+
+BACKOFF = "requeue"
+"""Detail of an end after which the key comes again with backoff."""
 
 _FRONT = re.compile(
     rb'\{"level":"(?P<level>[^"\\]*)","ts":"(?P<ts>[^"\\]*)","logger":"(?P<logger>[^"\\]*)","msg":"(?P<msg>[^"\\]*)",'
@@ -77,6 +86,8 @@ _PLAIN = _Meaning()
 _MEANINGS = {
     **dict.fromkeys(POD_CREATED_MESSAGES, _Meaning(Subject.POD_CREATED)),
     **dict.fromkeys(_POD_DELETED_MESSAGES, _Meaning(Subject.POD_DELETED)),
+    **{text: _Meaning(Subject.LAST_LINE, seconds) for text, seconds in LAST_MESSAGES.items()},
+    SOURCE_STARTED_MESSAGE: _Meaning(Subject.SOURCE_STARTED),
 }
 # Old releases write these in lower case with the lease's name behind.
 _LEASE_MEANINGS = (
@@ -133,7 +144,7 @@ def _meaning_by_message(level: bytes, message: bytes) -> _Meaning | None:
     text = message.decode("utf-8", "replace")
     if level == _VERBOSE:
         return _verbose_meaning(text)
-    if text in (ERROR_MESSAGE, REQUEUE_MESSAGE) or text.startswith(_THROTTLE_PREFIXES):
+    if text in (ERROR_MESSAGE, REQUEUE_MESSAGE, WORKERS_STARTED_MESSAGE) or text.startswith(_THROTTLE_PREFIXES):
         return None
     lowered = text.lower()
     lease = (meaning for start, meaning in _LEASE_MEANINGS if lowered.startswith(start))
@@ -144,6 +155,10 @@ def _verbose_meaning(message: str) -> _Meaning:
     """The exact start and end of every reconcile."""
     if message == VERBOSE_START_MESSAGE:
         return _Meaning(Subject.START, exact=True)
+    if message.startswith(VERBOSE_REQUEUE_AFTER_PREFIX):
+        return _Meaning(Subject.END, seconds_of(message.removeprefix(VERBOSE_REQUEUE_AFTER_PREFIX)), exact=True)
+    if message == VERBOSE_REQUEUE_MESSAGE:
+        return _Meaning(Subject.END, detail=BACKOFF, exact=True)
     return _Meaning(Subject.END, exact=True) if message.startswith(VERBOSE_END_PREFIXES) else _PLAIN
 
 
@@ -156,6 +171,8 @@ def _meaning_by_fields(message: str, fields: dict[str, Any]) -> _Meaning:
         return _Meaning(Subject.END, seconds_of(fields.get(REQUEUE_SECONDS_FIELD)))
     if message.startswith(_THROTTLE_PREFIXES):
         return _throttle(message, fields)
+    if message == WORKERS_STARTED_MESSAGE:
+        return _Meaning(Subject.WORKERS_STARTED, detail=str(fields.get(WORKERS_STARTED_COUNT_FIELD, "")))
     if error == LEADER_LOST_TEXT:
         return _Meaning(Subject.LEADER_LOST)
     return _expectation(_text(fields.get(EXPECTATION_FIELD)), fields)

@@ -20,6 +20,7 @@ from advisor.knowledge.logs import (
     EXPECTATION_FIELD,
     GROUP_EXPECTATION_TEXT,
     HEAD_EXPECTATION_TEXT,
+    LAST_MESSAGES,
     LEASE_ACQUIRED_MESSAGE,
     LEASE_RENEW_FAILED_TEXT,
     LOGGERS,
@@ -27,13 +28,19 @@ from advisor.knowledge.logs import (
     RECONCILE_ID_FIELD,
     REQUEUE_MESSAGE,
     REQUEUE_SECONDS_FIELD,
+    SOURCE_STARTED_MESSAGE,
     VERBOSE_END_PREFIXES,
     VERBOSE_LEVEL,
+    VERBOSE_REQUEUE_AFTER_PREFIX,
+    VERBOSE_REQUEUE_MESSAGE,
     VERBOSE_START_MESSAGE,
+    WORKERS_STARTED_COUNT_FIELD,
+    WORKERS_STARTED_MESSAGE,
     control_flow_error,
 )
 from advisor.model.raw import LogRecord, ObjectChange, Series, Subject
 from advisor.sources.exposition import Exposition, Sample
+from advisor.sources.operatorlog import BACKOFF
 
 __all__ = ["CONTROL_FLOW_TEXTS", "Pseudonyms", "anonymous_args", "anonymous_version"]
 
@@ -73,6 +80,7 @@ _MESSAGES = {
     Subject.END: VERBOSE_END_PREFIXES[1],
     Subject.POD_CREATED: POD_CREATED_MESSAGES[1],
     Subject.POD_DELETED: "Randomly deleting Pod",
+    Subject.SOURCE_STARTED: SOURCE_STARTED_MESSAGE,
     Subject.LEADER_ACQUIRED: LEASE_ACQUIRED_MESSAGE,
     Subject.LEADER_LOST: LEASE_RENEW_FAILED_TEXT,
 }
@@ -185,7 +193,7 @@ class Pseudonyms:
             fields["logger"] = spec.logger
         told = self._told(record)
         fields["msg"] = told.pop("msg")
-        if spec is not None:
+        if spec is not None and record.name:
             fields[spec.key_field] = {"name": self.of(record.name), "namespace": self.of(record.namespace)}
             identity = record.reconcile_id
             fields[RECONCILE_ID_FIELD] = identity if _UUID.fullmatch(identity) else self.of(identity)
@@ -196,17 +204,23 @@ class Pseudonyms:
     def _told(self, record: LogRecord) -> dict[str, object]:
         """Message and later fields that make the parser see the record's subject."""
         match record.subject:
-            case Subject.END if not record.exact:
-                return {"msg": REQUEUE_MESSAGE, REQUEUE_SECONDS_FIELD: record.delay_seconds}
+            case Subject.END | Subject.LAST_LINE:
+                return _ended(record)
+            case Subject.WORKERS_STARTED:
+                count = {WORKERS_STARTED_COUNT_FIELD: int(record.detail)} if record.detail.isdecimal() else {}
+                return {"msg": WORKERS_STARTED_MESSAGE, **count}
             case Subject.ERROR | Subject.CONFLICT:
                 return {"msg": ERROR_MESSAGE, "error": self.text(record.detail)}
             case Subject.THROTTLED:
                 return self._throttled(record)
-            case Subject.EXPECTATION if record.detail == "head":
-                return {"msg": "wait", EXPECTATION_FIELD: HEAD_EXPECTATION_TEXT}
             case Subject.EXPECTATION:
-                group = self.of(record.detail)
-                return {"msg": "wait", "worker group": group, EXPECTATION_FIELD: GROUP_EXPECTATION_TEXT}
+                is_head = record.detail == "head"
+                group = {} if is_head else {"worker group": self.of(record.detail)}
+                return {
+                    "msg": "wait",
+                    **group,
+                    EXPECTATION_FIELD: HEAD_EXPECTATION_TEXT if is_head else GROUP_EXPECTATION_TEXT,
+                }
         return {"msg": _MESSAGES[record.subject]}
 
     @staticmethod
@@ -259,3 +273,15 @@ def anonymous_args(args: Iterable[str]) -> Iterator[str]:
 def anonymous_version(version: str | None) -> str | None:
     """A version where it is a number of one; it could be the name of somebody's image."""
     return version if version is not None and _VERSION.fullmatch(version) else None
+
+
+def _ended(record: LogRecord) -> dict[str, object]:
+    """Message and delay of an end, which the verbose markers write into the message."""
+    delay = record.delay_seconds
+    if record.subject is Subject.LAST_LINE:
+        return {"msg": next(text for text, seconds in LAST_MESSAGES.items() if seconds == delay)}
+    if not record.exact:
+        return {"msg": REQUEUE_MESSAGE, REQUEUE_SECONDS_FIELD: delay}
+    if delay is not None:
+        return {"msg": f"{VERBOSE_REQUEUE_AFTER_PREFIX}{delay:.9f}s"}
+    return {"msg": VERBOSE_REQUEUE_MESSAGE if record.detail == BACKOFF else VERBOSE_END_PREFIXES[1]}

@@ -2,6 +2,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,7 +13,7 @@ from advisor.knowledge.logs import CONFLICT_TEXT, LOGGERS, POD_CREATED_MESSAGES,
 from advisor.model.raw import LogRecord, Subject
 from advisor.model.signal import Window
 from advisor.signals.logdigest import LogDigest
-from advisor.sources.operatorlog import LogParser
+from advisor.sources.operatorlog import BACKOFF, LogParser
 from advisor.sources.textstream import LineReader
 
 STAMP = "2026-08-21T09:14:02.117Z"
@@ -99,7 +100,7 @@ class TestOwners:
         front: dict[str, object] = {"level": "info", "ts": STAMP}
         lines: list[dict[str, object]] = [
             front | {"logger": "setup", "msg": "Setup manager"},
-            front | {"logger": "controllers.RayCluster", "msg": "Starting workers", "worker count": 4},
+            front | {"logger": "controllers.RayCluster", "msg": "Starting Controller"},
             front | {"msg": "Cleaned up expired RayCluster metric", "name": "atlas", "namespace": "team-a"},
             front | {"logger": "controllers.RayCluster", "msg": "x", "RayCluster": "atlas", "reconcileID": ID},
             front | {"logger": "controllers.RayCluster", "msg": "x", "RayCluster": {}, "reconcileID": ID},
@@ -107,6 +108,18 @@ class TestOwners:
             front | {"level": "Level(-5)", "msg": "workqueue_items", "controller": "raycluster", "items": []},
         ]
         assert parse(*map(compact, lines)) == []
+
+    def test_the_start_of_a_controller(self) -> None:
+        """Each source that starts, and the workers with their number, are told with the controller and no key."""
+        front: dict[str, object] = {"level": "info", "ts": STAMP, "logger": "controllers.RayJob"}
+        lines = (
+            front | {"msg": "Starting EventSource", "source": "kind source: *v1.Job"},
+            front | {"msg": "Starting workers", "worker count": 4},
+        )
+        assert parse(*map(compact, lines)) == [
+            LogRecord(time=TIME, subject=Subject.SOURCE_STARTED, controller="rayjob"),
+            LogRecord(time=TIME, subject=Subject.WORKERS_STARTED, controller="rayjob", detail="4"),
+        ]
 
     def test_values_of_other_types(self) -> None:
         """What is not a text where one is due counts as absent, and half a character is replaced."""
@@ -159,22 +172,23 @@ class TestSubjects:
         assert parse(compact(dict(reversed(json.loads(text).items())))) == [wanted]
 
     @pytest.mark.parametrize(
-        ("message", "subject", "exact"),
+        ("message", "subject", "more"),
         [
-            ("Reconciling", Subject.START, True),
-            ("Reconcile done, requeueing after 2s", Subject.END, True),
-            ("Reconcile done, requeueing", Subject.END, True),
-            ("Reconcile successful", Subject.END, True),
-            ("Something else", Subject.LINE, False),
-            ("Created worker Pod for RayCluster", Subject.LINE, False),
+            ("Reconciling", Subject.START, {"exact": True}),
+            ("Reconcile done, requeueing after 2s", Subject.END, {"exact": True, "delay_seconds": 2.0}),
+            ("Reconcile done, requeueing after 5m0s", Subject.END, {"exact": True, "delay_seconds": 300.0}),
+            ("Reconcile done, requeueing", Subject.END, {"exact": True, "detail": BACKOFF}),
+            ("Reconcile successful", Subject.END, {"exact": True}),
+            ("Something else", Subject.LINE, {}),
+            ("Created worker Pod for RayCluster", Subject.LINE, {}),
         ],
     )
-    def test_verbose_markers_are_exact(self, message: str, subject: Subject, exact: bool) -> None:
+    def test_verbose_markers_are_exact(self, message: str, subject: Subject, more: dict[str, Any]) -> None:
         """At verbosity 5 the start and the end of a reconcile are told, also after the same text at another level."""
         text = line(message, level="Level(-5)")
-        assert parse(text, text) == [record(subject, exact=exact)] * 2
-        assert parse(compact(dict(reversed(json.loads(text).items())))) == [record(subject, exact=exact)]
-        assert parse(line(message, level="other"), text)[1] == record(subject, exact=exact)
+        assert parse(text, text) == [record(subject, **more)] * 2
+        assert parse(compact(dict(reversed(json.loads(text).items())))) == [record(subject, **more)]
+        assert parse(line(message, level="other"), text)[1] == record(subject, **more)
 
     def test_a_new_throttling_line(self) -> None:
         """From KubeRay 1.4 on the wait stands in fields, and the line belongs to a key."""
