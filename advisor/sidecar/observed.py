@@ -50,8 +50,8 @@ class Observed:
     uid: str = ""
     resource_version: int = 0
     generation: int = 0
-    labels: Mapping[str, str] = field(default=_NOTHING)
-    annotations: Mapping[str, str] = field(default=_NOTHING)
+    labels: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    annotations: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     owners: tuple[OwnerReference, ...] = ()
     created: float | None = None
     deleting_since: float | None = None
