@@ -8,6 +8,7 @@ import argparse
 import ast
 import inspect
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,10 +26,13 @@ from advisor.report.fleetjson import fleet_schema
 from advisor.report.jsonreport import report_schema
 from advisor.report.pages import render_page
 from advisor.report.whatifjson import whatif_schema
+from advisor.sidecar.families import EXPOSED, Exposed, Section
 from scripts import conformance, stories
 
 ROOT = Path(__file__).resolve().parent.parent
 _HELP_WIDTH = 100
+_SIDECAR = ROOT / "docs" / "sidecar.md"
+_SERIES = re.compile(r"(<!-- series -->\n).*(?=<!-- end of series -->)", re.DOTALL)
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -41,6 +45,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "docs/cli.md", _commands()
     yield "docs/concepts.md", stories.page()
     yield "docs/conformance.md", conformance.page()
+    yield "docs/sidecar.md", _sidecar()
     yield "advisor/schemas/report-v1.schema.json", json.dumps(report_schema(), indent=1) + "\n"
     yield "advisor/schemas/comparison-v1.schema.json", json.dumps(comparison_schema(), indent=1) + "\n"
     yield "advisor/schemas/fleet-v1.schema.json", json.dumps(fleet_schema(), indent=1) + "\n"
@@ -102,6 +107,35 @@ def _commands() -> str:
     for name, context in (("", root), *subcommands):
         parts.append(f"## kuberay-advisor {name}".rstrip() + f"\n\n```\n{context.get_help()}\n```")
     return "\n\n".join(parts) + "\n"
+
+
+def _sidecar() -> str:
+    """The text of docs/sidecar.md as it is, with its tables of series put in anew."""
+    tables = []
+    for section in Section:
+        rows = [_series_row(one) for one in EXPOSED if one.section is section]
+        head = ("| series | labels | type | means | quality | needs | how many |", f"|{' --- |' * 7}")
+        tables.append("\n".join((f"### {section.value}", "", *head, *rows)))
+    text, replaced = _SERIES.subn(
+        lambda match: match[1] + "\n" + "\n\n".join(tables) + "\n\n", _SIDECAR.read_text("utf-8")
+    )
+    assert replaced == 1, "docs/sidecar.md has no place for its series"
+    return text
+
+
+def _series_row(one: Exposed) -> str:
+    family = one.family
+    means = family.help if family.help.endswith(".") else f"{family.help}."
+    cells = (
+        f"`{family.name}`",
+        ", ".join(family.labels) or "-",
+        family.type,
+        f"{means} {one.note}".rstrip(),
+        one.quality,
+        one.needs or "-",
+        one.count,
+    )
+    return "| " + " | ".join(cells) + " |"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,6 +12,7 @@ from advisor.analysis import Loaded, load_facts, load_source
 from advisor.analysis.loading import Progress
 from advisor.cli.prometheusoptions import prometheus_options
 from advisor.cli.scrapeoptions import Announcer, scrape_options
+from advisor.cli.sidecaroptions import SidecarRequest, sidecar_options
 from advisor.model.raw import Setup
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Given:
     facts: Path | None = None
     scrape: "ScrapeRequest | None" = None
     prometheus: "PrometheusRequest | None" = None
+    sidecar: SidecarRequest | None = None
 
     def check(self) -> None:
         """See that there is exactly one.
@@ -50,20 +52,23 @@ class Given:
         Raises:
             UsageError: none was given, or more than one.
         """
-        if sum(one is not None for one in (self.recording, self.facts, self.scrape, self.prometheus)) != 1:
-            raise click.UsageError("Give one input: --prometheus URL, --scrape URL, --recording PATH or --facts FILE.")
+        named = (getattr(self, field.name) for field in fields(self))
+        if sum(one is not None for one in named) != 1:
+            raise click.UsageError(
+                "Give one input: --prometheus URL, --scrape URL, --sidecar URL, --recording PATH or --facts FILE."
+            )
 
 
 def input_options(command: Command) -> Command:
     """The options that name an input, as the argument ``given``; exactly one is to be named."""
-    wrapped = live_options(command)
+    wrapped = sidecar_options(live_options(command))
     for option in _FILES:
         wrapped = option(wrapped)
     return wrapped
 
 
 def live_options(command: Command) -> Command:
-    """Those of them that ask an operator or a store."""
+    """Those of them that ask an operator or a store, and can be recorded."""
 
     @functools.wraps(command)
     def with_given(**arguments: Any) -> object:  # noqa: ANN401 - whatever options the command has
@@ -99,6 +104,11 @@ def load_input(given: Given, progress: Progress, told: Setup = _NOTHING_TOLD) ->
         scrape = given.scrape
         source = ScrapeSource(scrape.endpoints, scrape.access, scrape.plan, reporter=Announcer(progress))
         return load_source(source, progress, told)
+    if given.sidecar is not None:
+        from advisor.sources.sidecar import SidecarSource
+
+        with SidecarSource(given.sidecar.sidecar, given.sidecar.access) as sidecar:
+            return load_source(sidecar, progress, told)
     from advisor.sources.recording import RecordingSource
 
     assert given.recording is not None  # noqa: S101 - exactly one was given

@@ -8,7 +8,7 @@ import click
 from advisor.sources.endpoint import Access, Endpoint, ScrapeFailedError, tls_context
 from advisor.sources.scraping import Plan, distinct
 
-__all__ = ["ScrapeRequest", "request_of"]
+__all__ = ["ScrapeRequest", "access_of", "request_of"]
 
 _DEFAULT_SECONDS = 300.0
 _DEFAULT_INTERVAL = 2.0
@@ -46,6 +46,19 @@ def request_of(
         plan = Plan(seconds or _DEFAULT_SECONDS, interval or _DEFAULT_INTERVAL)
     except ValueError as error:
         raise click.UsageError(f"--for and --interval: {error}.") from None
+    access = access_of(headers=headers, bearer_token_file=bearer_token_file, ca_file=ca_file, insecure=insecure)
+    return ScrapeRequest(endpoints, access, plan)
+
+
+def access_of(
+    *, headers: tuple[str, ...], bearer_token_file: Path | None, ca_file: Path | None, insecure: bool
+) -> Access:
+    """What the options say of how to get in.
+
+    Raises:
+        UsageError: a header is none, or the token cannot be read.
+        InputNotFoundError: the file of authorities cannot be read.
+    """
     try:
         given_headers = dict(map(Access.header, headers))
     except ValueError as error:
@@ -55,7 +68,7 @@ def request_of(
         access.all_headers()
     except ScrapeFailedError as error:
         raise click.UsageError(f"--bearer-token-file: {error}.") from None
-    return ScrapeRequest(endpoints, access, plan)
+    return access
 
 
 def _endpoint(url: str) -> Endpoint:

@@ -41,8 +41,7 @@ class ShadowQueue(PriorityQueue):
         if record is None:
             return None
         if record.place == PLACE_WAITING:
-            record.place = PLACE_GONE
-            self._waiting.leave()
+            self._leave_order(record)
             self._make_ready(now_ns, record)
         self._leave_order(record)
         del self._pending[key]
@@ -60,6 +59,11 @@ class ShadowQueue(PriorityQueue):
         """Ready records, those blocked included; in no order, for reading only."""
         return (one for one in self._pending.values() if one.place in (PLACE_READY, PLACE_BLOCKED))
 
+    def pending_priority(self, key: str) -> int | None:
+        """The priority of a key that is ready or waits; None where it does neither."""
+        record = self._pending.get(key)
+        return None if record is None else record.priority
+
     def ready_priority(self, key: str) -> int | None:
         """The priority of a key that is ready; None where it is not."""
         record = self._pending.get(key)
@@ -76,10 +80,11 @@ class ShadowQueue(PriorityQueue):
         self.started_ns.clear()
 
     def drop(self, record: Record) -> None:
-        """Take out a ready record that is known to be gone: neither handed out nor waiting any more."""
+        """Take out a pending record that is known to be gone: it is neither ready nor waits any more."""
+        if record.place != PLACE_WAITING:
+            self.metrics.at(record.priority).depth -= 1
         self._leave_order(record)
         del self._pending[record.key]
-        self.metrics.at(record.priority).depth -= 1
 
     def _leave_order(self, record: Record) -> None:
         place, record.place = record.place, PLACE_GONE
@@ -87,3 +92,5 @@ class ShadowQueue(PriorityQueue):
             self._ready.leave(record.priority)
         elif place == PLACE_BLOCKED:
             self._blocked -= 1
+        else:
+            self._waiting.leave()

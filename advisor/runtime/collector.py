@@ -16,7 +16,15 @@ from advisor.runtime.histogram import HistogramSnapshot
 from advisor.runtime.limiter import LimiterSnapshot
 from advisor.runtime.snapshot import ControllerSnapshot, KeysSnapshot
 
-__all__ = ["OTHER", "LimiterLike", "RuntimeCollector", "Watched", "add_controller", "add_limiter"]
+__all__ = [
+    "OTHER",
+    "LimiterLike",
+    "RuntimeCollector",
+    "Watched",
+    "add_controller",
+    "add_limiter",
+    "add_standard",
+]
 
 OTHER = "other"
 """Value of the label `object_name` for all objects that have no series of their own."""
@@ -67,11 +75,16 @@ class RuntimeCollector(Collector):
 
 def add_controller(families: Families, snapshot: ControllerSnapshot) -> None:
     """Add all samples of one controller."""
-    _add_queue(families, snapshot)
-    _add_reconciles(families, snapshot)
+    add_standard(families, snapshot)
     _add_by_priority(families, snapshot)
     _add_waiting(families, snapshot)
     _add_keys(families, snapshot.name, snapshot.keys)
+
+
+def add_standard(families: Families, snapshot: ControllerSnapshot) -> None:
+    """Add the samples of one controller that controller-runtime exposes too."""
+    _add_queue(families, snapshot)
+    _add_reconciles(families, snapshot)
 
 
 def add_limiter(families: Families, snapshot: LimiterSnapshot) -> None:
@@ -110,7 +123,6 @@ def _add_reconciles(families: Families, snapshot: ControllerSnapshot) -> None:
     families.observe(all_families.RECONCILE_TIME, labels, snapshot.reconcile_time)
     families.add(all_families.MAX_CONCURRENT_RECONCILES, labels, snapshot.max_concurrent_reconciles)
     families.add(all_families.ACTIVE_WORKERS, labels, snapshot.active_workers)
-    families.observe(all_families.HANDOFF_LAG, (*labels, _QUALITY), snapshot.handoff_lag)
 
 
 def _add_by_priority(families: Families, snapshot: ControllerSnapshot) -> None:
@@ -141,6 +153,7 @@ def _add_waiting(families: Families, snapshot: ControllerSnapshot) -> None:
     labels_of_all = (snapshot.name, _QUALITY)
     families.add(all_families.DEDUPLICATED_ADDS, labels_of_all, snapshot.deduplicated_adds)
     families.add(all_families.DISCARDED_DELAYS, labels_of_all, snapshot.discarded_delays)
+    families.observe(all_families.HANDOFF_LAG, labels_of_all, snapshot.handoff_lag)
 
 
 def _add_keys(families: Families, name: str, keys: KeysSnapshot) -> None:

@@ -301,6 +301,21 @@ class Families:
             raise TypeError(f"{family.name} is no histogram")
         metric.add_metric(labels, list(histogram.cumulative()), histogram.sum_ns / 1e9)
 
+    @property
+    def series(self) -> int:
+        """Number of samples."""
+        return sum(len(metric.samples) for metric in self._metrics.values())
+
+    def drop(self, family: Family) -> None:
+        """Take all samples of a family out again."""
+        self._metrics[family.name].samples.clear()
+
+    def drop_buckets(self) -> None:
+        """Take all buckets of all histograms out again but the last, which has no bound."""
+        for metric in self._metrics.values():
+            if isinstance(metric, HistogramMetricFamily):
+                metric.samples[:] = [one for one in metric.samples if one.labels.get("le", "+Inf") == "+Inf"]
+
     def __iter__(self) -> Iterator[Metric]:
         """Families that have samples."""
         return (metric for metric in self._metrics.values() if metric.samples)

@@ -16,7 +16,7 @@ class Accounting:
     def __init__(self) -> None:
         self._spanned = 0.0
         self._own: float | None = None
-        self._own_total = 0.0
+        self._own_total: float | None = None
 
     def ended(self, event: Ended) -> None:
         """A reconcile ended; what lies before the first scrape is in neither sum."""
@@ -29,10 +29,10 @@ class Accounting:
         if total is None:
             return
         if self._own is not None:
-            self._own_total += total - self._own if total >= self._own else total
+            self._own_total = (self._own_total or 0.0) + (total - self._own if total >= self._own else total)
         self._own = total
 
     @property
     def unattributed_seconds(self) -> float | None:
         """Time that no span shows; None before a second scrape. What was under way at a scrape can make it less."""
-        return None if self._own is None else max(0.0, self._own_total - self._spanned)
+        return None if self._own_total is None else max(0.0, self._own_total - self._spanned)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from types import MappingProxyType
 
 from advisor.sources.exposition import Sample
@@ -42,11 +43,11 @@ GAUGE_NAMES = frozenset({*_FIELDS, _DEPTH})
 
 
 def gauges_of(samples: Iterable[Sample]) -> Mapping[str, Gauges]:
-    """By controller; samples that tell of none, or of another thing, are left out."""
+    """By controller; samples that tell of none, or of another thing, or no number, are left out."""
     values: dict[str, dict[str, float]] = {}
     depths: dict[str, dict[str, float]] = {}
     for sample in samples:
-        if sample.name not in GAUGE_NAMES:
+        if sample.name not in GAUGE_NAMES or not isfinite(sample.value):
             continue
         labels = dict(sample.labels)
         name = labels.get("controller") or labels.get("name")

@@ -3,7 +3,7 @@
 Everything is taken in order of its own time; `Joined` reads no clock and does no input.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from advisor.model.raw import LogRecord, Subject
 from advisor.queueing.informer import Change, ChangeType
@@ -26,15 +26,19 @@ class Joined:
 
     Args:
         on_ended: is told each reconcile that has ended, with the priority at which it was handed out.
+        awaited: kinds whose objects are still to be listed; until then, what they make ready is not known.
     """
 
-    def __init__(self, on_ended: Callable[[Ended, str], None] = lambda _ended, _priority: None) -> None:
+    def __init__(
+        self, on_ended: Callable[[Ended, str], None] = lambda _ended, _priority: None, awaited: Iterable[str] = ()
+    ) -> None:
         self.tracker = ReconcileTracker()
         self.controllers: dict[str, ShadowController] = {}
         self._objects: dict[str, dict[str, Observed]] = {}
         self._started: dict[str, float] = {}
         self._has_priorities = True
         self._on_ended = on_ended
+        self._awaited = set(awaited)
 
     def controller(self, name: str) -> ShadowController:
         """The shadow of one controller, made when it is first heard of."""
@@ -74,20 +78,27 @@ class Joined:
                 else:
                     watch.handle(now_ns, change, controller)
 
+    def listed(self, kind: str) -> None:
+        """All objects of a kind that there are have been told."""
+        self._awaited.discard(kind)
+
+    def knows_queue(self, name: str) -> bool:
+        """Whether all that makes keys of a controller ready is watched, and has been listed."""
+        return name in RULES and self._awaited.isdisjoint(kind for kind, _ in RULES[name].watches)
+
     def scraped(self, time: float, gauges: Mapping[str, Gauges]) -> None:
         """Take in one scrape of the operator's own metrics, by controller."""
         labels = {label for one in gauges.values() for label in one.depths}
         if labels and (labels != {NO_PRIORITIES}) != self._has_priorities:
-            self._has_priorities = not self._has_priorities
-            self.controllers.clear()
+            self._switch_queues()
         for name, one in gauges.items():
-            if one.max_workers:
+            if one.max_workers is not None and one.max_workers >= 1.0:
                 self.tracker.set_workers(name, round(one.max_workers))
             if one.active_workers is not None:
                 self._apply(self.tracker.scraped(time, name, one.active_workers))
             # These gauges are there from when the workers start (research: kuberay 2.1).
             if one.max_workers is not None:
-                self.controller(name).scraped(time, one.depths)
+                self.controller(name).scraped(time, one.depths, is_known=self.knows_queue(name))
 
     def content(self, content: QueueContent) -> None:
         """Take in what the verbose log says that a queue holds."""
@@ -99,9 +110,13 @@ class Joined:
         for one in self.controllers.values():
             one.tick(now)
 
-    def restarted(self) -> None:
-        """The operator's process is another one: what was in work will not end."""
-        self.tracker.restart()
+    def restarted(self, since: float) -> None:
+        """The operator's process is another one since a time: what its controllers had before is no more."""
+        for name, controller in self.controllers.items():
+            if self._started.get(name, float("-inf")) < since:
+                self._started.pop(name, None)
+                self.tracker.restart(name)
+                controller.stop()
 
     def _source_started(self, record: LogRecord) -> None:
         name, before = record.controller, self._started.get(record.controller)
@@ -109,11 +124,24 @@ class Joined:
             return
         self._started[name] = record.time
         self.tracker.restart(name)
+        self._start(name, record.time)
+
+    def _start(self, name: str, time: float, had: Collection[str] = ()) -> None:
         controller = self.controller(name)
-        controller.start(record.time)
+        controller.start(time, had)
         for kind, _ in RULES[name].watches if name in RULES else ():
             for one in self._objects.get(kind, {}).values():
                 self._existed(controller, Change(ChangeType.CREATE, None, one, is_initial_list=True))
+
+    def _switch_queues(self) -> None:
+        """The operator has the other kind of queue than thought: begin anew, with what is still the case."""
+        self._has_priorities = not self._has_priorities
+        before, self.controllers = self.controllers, {}
+        for name, controller in before.items():
+            if controller.is_draining:
+                self._start(name, self._started[name], controller.had)
+        for began, _ in self.tracker.in_progress():
+            self.controller(began.controller).began(began)
 
     @staticmethod
     def _existed(controller: ShadowController, change: Change[Observed]) -> None:

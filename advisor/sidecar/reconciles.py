@@ -22,6 +22,8 @@ _FRESH_SECONDS = 15.0
 """How long a scrape tells how many workers are busy."""
 _SILENT_SECONDS = 30.0
 """A reconcile that has written nothing for so long, beside others that do, is taken to have ended."""
+_LATE_SECONDS = 300.0
+"""How long the last word of one that was taken to have ended is waited for."""
 _POLLING = {"rayjob": RAYJOB_POLL_SECONDS, "rayservice": RAYSERVICE_POLL_SECONDS}
 """After which time a reconcile comes again that told no other (research: kuberay 4.2, 4.3)."""
 
@@ -110,6 +112,14 @@ class _Controller:
         self.closed[one.began.key] = one
         return _ended(one, one.last if time is None else max(one.last, time))
 
+    def forget(self, before: float) -> None:
+        """Wait no longer for the last word of those that were silent before a time."""
+        while self.closed:
+            key, first = next(iter(self.closed.items()))
+            if first.last >= before:
+                return
+            del self.closed[key]
+
 
 class ReconcileTracker:
     """Feed it records in the order of the log; it gives what began and what ended, in order of being known."""
@@ -117,11 +127,11 @@ class ReconcileTracker:
     def __init__(self) -> None:
         self._controllers: dict[str, _Controller] = {}
 
-    def in_progress(self) -> Iterator[Began]:
-        """Reconciles that have begun and not ended, as far as is known."""
+    def in_progress(self) -> Iterator[tuple[Began, float]]:
+        """Reconciles that have begun and not ended, as far as is known, and the time of their last line."""
         for controller in self._controllers.values():
             for one in controller.open.values():
-                yield one.began
+                yield one.began, one.last
 
     def active(self, controller: str) -> int:
         """How many of them are of one controller."""
@@ -143,8 +153,8 @@ class ReconcileTracker:
             self._controllers.pop(name, None)
 
     def take(self, record: LogRecord) -> Iterator[Began | Ended]:
-        """What one record tells, and what it lets be known of others."""
-        if not record.name:
+        """What one record tells, and what it lets be known of others; one of no reconcile tells nothing."""
+        if not record.name or not record.reconcile_id:
             return
         controller = self._of(record.controller)
         key = f"{record.namespace}/{record.name}"
@@ -185,8 +195,8 @@ class ReconcileTracker:
         for one in list(found.open.values()):
             if surplus <= 0 or one.last > time:
                 break
-            # The end of one that began exactly will be told.
-            if not one.began.exact:
+            # The end of one that began exactly will be told, unless its line was lost.
+            if not one.began.exact or time - one.last > _SILENT_SECONDS:
                 surplus -= 1
                 yield found.close(one)
 
@@ -201,6 +211,7 @@ class ReconcileTracker:
                     break
                 if not one.began.exact and (one.has_last_line or silent > _SILENT_SECONDS):
                     yield controller.close(one)
+            controller.forget(now - _LATE_SECONDS)
 
     def _of(self, controller: str) -> _Controller:
         return self._controllers.setdefault(controller, _Controller())

@@ -9,7 +9,7 @@ import re
 import ssl
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -179,8 +179,14 @@ class _Deadline:
         return left
 
 
-def fetch(endpoint: Endpoint, access: Access, seconds: float, receive: Callable[[bytes], None]) -> str:
-    """GET, and give the body in pieces to ``receive``; the content type.
+def fetch(
+    endpoint: Endpoint,
+    access: Access,
+    seconds: float,
+    receive: Callable[[bytes], object],
+    types: Collection[str] = _TYPES,
+) -> str:
+    """GET, and give the body in pieces to ``receive``; the content type, which is one of ``types``.
 
     Raises:
         ScrapeFailedError: there is no whole answer of at most 64 MiB with status 200 in time.
@@ -188,7 +194,7 @@ def fetch(endpoint: Endpoint, access: Access, seconds: float, receive: Callable[
     deadline = _Deadline(seconds)
     try:
         for _ in range(_MOST_REDIRECTS + 1):
-            answer = _get(endpoint, access, deadline, receive)
+            answer = _get(endpoint, access, deadline, receive, types)
             if isinstance(answer, str):
                 return answer
             endpoint = answer
@@ -203,7 +209,13 @@ def fetch(endpoint: Endpoint, access: Access, seconds: float, receive: Callable[
     raise ScrapeFailedError("too many redirects")
 
 
-def _get(endpoint: Endpoint, access: Access, deadline: _Deadline, receive: Callable[[bytes], None]) -> "str | Endpoint":
+def _get(
+    endpoint: Endpoint,
+    access: Access,
+    deadline: _Deadline,
+    receive: Callable[[bytes], object],
+    types: Collection[str],
+) -> "str | Endpoint":
     """One request: the content type of what was received, or where to go instead."""
     headers = access.all_headers()
     connection = _connection(endpoint, access, deadline.remaining())
@@ -215,8 +227,9 @@ def _get(endpoint: Endpoint, access: Access, deadline: _Deadline, receive: Calla
             if response.status != _OK:
                 raise ScrapeFailedError(f"status {response.status} {_plain(response.reason)}".rstrip())
             kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-            if kind not in _TYPES:
-                raise ScrapeFailedError(f"the content type is {_plain(kind)}, which is not metrics as text")
+            if kind not in types:
+                wanted = "metrics as text" if types is _TYPES else " or ".join(types)
+                raise ScrapeFailedError(f"the content type is {_plain(kind)}, which is not {wanted}")
             for piece in _bounded(_unpacked(response)):
                 receive(piece)
             return kind

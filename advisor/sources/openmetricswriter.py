@@ -18,7 +18,7 @@ from advisor.model.raw import Series
 from advisor.sources.exposition import Exposition, Sample
 from advisor.sources.textstream import LineReader
 
-__all__ = ["GzipLines", "SampleSpool", "series_key", "write_series"]
+__all__ = ["GzipLines", "SampleSpool", "series_key", "series_lines", "write_series"]
 
 _GZIP = zlib.MAX_WBITS | 16
 _LARGEST_EXACT = 2.0**53
@@ -157,19 +157,24 @@ class SampleSpool:
 
 def write_series(path: Path, series: Iterable[Series]) -> None:
     """Write series into a new OpenMetrics file; types follow from names, since stores forget them."""
+    lines = GzipLines(path)
+    try:
+        lines.write(series_lines(series))
+    finally:
+        lines.close()
+
+
+def series_lines(series: Iterable[Series]) -> Iterator[str]:
+    """The lines of such a file, the end marker included."""
     columns: dict[str, list[_Column]] = {}
     for one in series:
         column = _Column(one.name, series_key(one.name, sorted(one.labels.items())), one.times, one.values)
         columns.setdefault(one.name, []).append(column)
     types = {name: "counter" for name in columns if name.endswith("_total")}
     types |= {name: "gauge" for name in columns if not name.endswith(("_total", "_bucket", "_sum", "_count"))}
-    lines = GzipLines(path)
-    try:
-        for name, members in sorted(columns.items()):
-            lines.write(_lines(*_typed(name, members, types, columns), members))
-        lines.write(["# EOF"])
-    finally:
-        lines.close()
+    for name, members in sorted(columns.items()):
+        yield from _lines(*_typed(name, members, types, columns), members)
+    yield "# EOF"
 
 
 def _typed(name: str, members: list[_Column], types: Mapping[str, str], names: Container[str]) -> tuple[str, str]:

@@ -57,7 +57,7 @@ def test_settings_reach_the_analysis(capsys: pytest.CaptureFixture[str]) -> None
     ("args", "code", "error"),
     [
         (("analyze", "--recording", "/no/such/folder"), 3, "error: /no/such/folder: no such file or folder\n"),
-        (("analyze",), 2, "Give one input: --prometheus URL, --scrape URL, --recording PATH or --facts FILE."),
+        (("analyze",), 2, "Give one input: --prometheus URL, --scrape URL, --sidecar URL, --recording PATH or --facts"),
         (("analyze", "--recording", str(EXAMPLE), "--set", "a.b=1"), 2, "error: --set a.b=1: there is no section 'a'"),
         (("explain", "nothing"), 2, "error: explain: there is no finding 'nothing'\nhint: known are api-server-slow"),
         (("metrics", "nothing"), 2, "error: metrics: 'nothing' is not in the catalogue\n"),
