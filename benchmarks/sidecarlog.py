@@ -15,12 +15,10 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from advisor.sidecar.budget import CpuBudget
 from advisor.sidecar.follower import FileFollower
-from advisor.sidecar.hitters import Hitters
-from advisor.sidecar.hotkeys import HotKeys
-from advisor.sidecar.reconciles import Began, Ended, ReconcileTracker
-from advisor.sidecar.views import Reconcile
-from advisor.sources.operatorlog import LogParser
+from advisor.sidecar.logreader import LogReader
+from advisor.sidecar.observer import Observer, ObserverSettings
 from benchmarks.material import log_lines
 
 LINES = 120_000
@@ -29,42 +27,6 @@ TORTURE_MEGABYTES = 2_000
 ROTATIONS = 20
 LINE_BYTES = 400
 _WRITER = Path(__file__).resolve().parent.parent / "tests" / "sidecar" / "followwriter.py"
-
-
-class Keys:
-    """Reconciles out of records, and keys out of reconciles."""
-
-    def __init__(self) -> None:
-        self._tracker = ReconcileTracker()
-        self._hitters = Hitters()
-        self._hot_keys = HotKeys()
-        self.reconciles = 0
-
-    def read(self, parser: LogParser, lines: Iterable[bytes]) -> None:
-        """Take in some lines."""
-        before = None
-        for record in parser.records(lines):
-            # One record may stand for many lines that differ in nothing that matters.
-            if record is not before:
-                self._count(self._tracker.take(record))
-            before = record
-
-    def _count(self, events: Iterable[Began | Ended]) -> None:
-        for event in events:
-            if isinstance(event, Ended) and not event.late:
-                reconcile = Reconcile(
-                    controller=event.began.controller,
-                    key=event.began.key,
-                    began=event.began.time,
-                    ended=event.time,
-                    exact=event.exact,
-                    failed=event.failed,
-                    conflict=event.conflict,
-                    pods_created=event.pods_created,
-                )
-                self._hitters.add(reconcile)
-                self._hot_keys.add(reconcile)
-                self.reconciles += 1
 
 
 def _polled(path: Path) -> Iterable[list[bytes]]:
@@ -83,13 +45,18 @@ def follow(path: Path) -> float:
 
 
 def ours(path: Path) -> float:
-    """Follow the file, and count keys."""
+    """The whole way through the sidecar: follow the file, read it, join it, and tell the heaviest keys."""
     begin = time.process_time()
-    keys, parser = Keys(), LogParser()
+    observer = Observer(ObserverSettings(has_watches=False))
+    reader = LogReader(lambda: FileFollower(path, from_start=True), [observer.logged], CpuBudget(4.0))
+    now = 0.0
     for lines in _polled(path):
-        keys.read(parser, lines)
+        reader.read(lines)
+        now = reader.figures().last_time or now
+        observer.advance(now)
+    found = observer.look(now + 60.0)
     taken = time.process_time() - begin
-    if not keys.reconciles:
+    if found.keys is None or not found.keys.totals:
         raise RuntimeError("the log shows no reconcile")
     return taken
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from advisor.model.raw import LogRecord
 from advisor.sidecar.budget import CpuBudget
 from advisor.sidecar.condensing import condensed
-from advisor.sidecar.queueitems import QueueContent, is_queue_content, queue_content
+from advisor.sidecar.queueitems import VERBOSE_FRONT, QueueContent, is_queue_content, queue_content
 from advisor.sidecar.selfview import cpu_seconds
 from advisor.sources.operatorlog import LogParser
 from advisor.sources.scraping import Clock
@@ -90,7 +90,7 @@ class LogReader:
         self._on_log = tuple(on_log)
         self._budget = budget
         self._clock = clock or Clock()
-        self._parser = LogParser()
+        self._parser = LogParser(repeats=False)
         self._dropped = 0
         self._contents = 0
         self._last_time: float | None = None
@@ -130,7 +130,7 @@ class LogReader:
                 self._dropped = dropped_before + follower.dropped_long_lines
                 self._is_behind = bool(lines) and follower.behind_bytes > 0
                 if lines:
-                    self._read(lines)
+                    self.read(lines)
                 elif getattr(follower, "ended", False):
                     return
                 pause = self._budget.pause_seconds(self._clock.monotonic(), cpu_seconds())
@@ -139,10 +139,14 @@ class LogReader:
         finally:
             follower.close()
 
-    def _read(self, lines: Sequence[bytes]) -> None:
-        contents = [found for line in lines if is_queue_content(line) if (found := queue_content(line)) is not None]
-        self._contents += len(contents)
-        others = [line for line in lines if not is_queue_content(line)] if contents else lines
+    def read(self, lines: Sequence[bytes]) -> None:
+        """Take in the next lines, and tell what they say."""
+        # Few lines are verbose: the others cost one look at their front.
+        listed = [line for line in lines if line.startswith(VERBOSE_FRONT) and is_queue_content(line)]
+        contents = [found for line in listed if (found := queue_content(line)) is not None]
+        self._contents += len(listed)
+        taken = set(listed)
+        others = [line for line in lines if line not in taken] if taken else lines
         records = condensed(self._parser.records(others))
         if records:
             self._last_time = records[-1].time

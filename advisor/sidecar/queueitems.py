@@ -9,11 +9,13 @@ from datetime import datetime
 
 import msgspec
 
-from advisor.knowledge.logs import VERBOSE_QUEUE_MESSAGE
+from advisor.knowledge.logs import VERBOSE_LEVEL, VERBOSE_QUEUE_MESSAGE
 from advisor.sources.logtime import LogClock
 
-__all__ = ["QueueContent", "QueueItem", "is_queue_content", "queue_content"]
+__all__ = ["VERBOSE_FRONT", "QueueContent", "QueueItem", "is_queue_content", "queue_content"]
 
+VERBOSE_FRONT = f'{{"level":"Level({-VERBOSE_LEVEL})"'.encode()
+"""With which such a line begins."""
 _MARK = f'"msg":"{VERBOSE_QUEUE_MESSAGE}"'.encode()
 _FRONT_BYTES = 200
 """Level, time and message stand at the front of a line."""

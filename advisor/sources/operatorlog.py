@@ -179,8 +179,7 @@ def _meaning_by_fields(message: str, fields: dict[str, Any]) -> _Meaning:
 
 
 def _has_expectation(line: bytes) -> bool:
-    # One letter that few lines hold is found several times faster than the field.
-    return _EXPECTATION_LETTER in line and _EXPECTATION in line
+    return _EXPECTATION in line
 
 
 def _expectation(expectation: str, fields: dict[str, Any]) -> _Meaning:
@@ -209,11 +208,16 @@ def _throttle(message: str, fields: dict[str, Any]) -> _Meaning:
 
 
 class LogParser:
-    """Turns lines into records. ``lines`` and ``unreadable`` count what went through."""
+    """Turns lines into records. ``lines`` and ``unreadable`` count what went through.
 
-    def __init__(self) -> None:
+    Args:
+        repeats: whether lines that differ in nothing that matters give their record again, and not only once.
+    """
+
+    def __init__(self, *, repeats: bool = True) -> None:
         self.lines = 0
         self.unreadable = 0
+        self._repeats = repeats
         self._clock = LogClock()
         self._before = b""
         self._after = b""
@@ -226,14 +230,18 @@ class LogParser:
         The others are counted as unreadable.
         """
         before, after, repeated, plain = self._before, self._after, self._repeated, self._plain_messages
+        repeats = self._repeats
         for line in lines:
             if not line:
                 continue
             self.lines += 1
             if repeated is not None and line.startswith(before):
                 end = line.find(b'"', len(before))
-                if line.startswith(after, end) and line[len(before) : end] in plain and not _has_expectation(line):
-                    yield repeated
+                # One letter that few lines hold is found several times faster than the field.
+                is_plain = _EXPECTATION_LETTER not in line or not _has_expectation(line)
+                if is_plain and line.startswith(after, end) and line[len(before) : end] in plain:
+                    if repeats:
+                        yield repeated
                     continue
             try:
                 record = self._record(line)
@@ -253,7 +261,7 @@ class LogParser:
         if not owner.name:
             return self._other(line)
         meaning = _meaning_by_message(level, message)
-        if meaning is None or _has_expectation(line):
+        if meaning is None or (_EXPECTATION_LETTER in line and _has_expectation(line)):
             meaning = _meaning_by_fields(message.decode("utf-8", "replace"), _decoded(line))
         record = _as_record(self._clock.seconds(stamp.decode("utf-8", "replace")), owner, meaning)
         if meaning is _PLAIN and level != _VERBOSE:

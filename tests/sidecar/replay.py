@@ -153,7 +153,7 @@ def replay(
     # The recorder lists what exists one kind after the other; until it is through, what exists is not known.
     listed = max((time for time, change in told if change.is_initial_list), default=float("-inf"))
     streams: tuple[Iterable[tuple[float, Action]], ...] = (
-        ((one.time, _call(Joined.record, one)) for one in (source.log() if log is None else log)),
+        ((one.time, _call(Joined.record, one)) for one in _distinct(source.log() if log is None else log)),
         ((time, _call(Joined.change, time, change)) for time, change in told),
         ((listed, _call(Joined.listed, kind)) for kind in sorted(_KINDS)),
         ((time, _ignoring(scraped, time, gauges)) for time, gauges in scrapes(store)),
@@ -161,11 +161,22 @@ def replay(
     )
     numbers = count()
     ranked = (((time, rank, next(numbers), action) for time, action in stream) for rank, stream in enumerate(streams))
+    now = float("-inf")
     for time, _, _, action in heapq.merge(*ranked):
-        if time > float("-inf"):
-            joined.tick(time)
+        if time > now:
+            now = time
+            joined.tick(now)
         action(joined)
     return seen
+
+
+def _distinct(records: Iterable[LogRecord]) -> Iterator[LogRecord]:
+    """Without those that are the one before once more: lines that differ in nothing that matters."""
+    before = None
+    for record in records:
+        if record is not before:
+            yield record
+        before = record
 
 
 def _call(method: Callable[..., None], *arguments: object) -> Action:

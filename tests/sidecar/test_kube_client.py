@@ -10,10 +10,12 @@ import pytest
 
 from advisor.errors import InputFormatError, InputNotFoundError, SettingsError
 from advisor.runtime.context import Cancellation
+from advisor.sidecar.kube import client as module
 from advisor.sidecar.kube.client import ClientSettings, KubeClient, connect
 from advisor.sidecar.kube.kinds import KINDS, PODS, Selection
 from advisor.sidecar.kube.reading import KubeError, LogRequest
 from tests.sidecar.apiserver import TOKEN, ApiServer, connected, raw, served, until, write_kubeconfig
+from tests.sources.servers import serving
 
 CLUSTERS = Selection(KINDS["RayCluster"])
 
@@ -131,6 +133,22 @@ def test_a_refusal_tells_what_the_server_said(api: ApiServer, client: KubeClient
     assert str(refused.value).startswith(f"GET /apis/ray.io/v1/rayclusters: {status}: refused by the test")
 
 
+def test_a_refusal_that_is_no_status_is_told_in_short(tmp_path: Path) -> None:
+    """Such as a proxy's page."""
+    with serving(lambda handler: handler.send_error(502, "bad gateway")) as server:
+        address = server.url.removesuffix("/metrics")
+        with connected(address, tmp_path) as (client, _), pytest.raises(KubeError, match="502: <!DOCTYPE") as refused:
+            client.list_page(CLUSTERS)
+    assert len(str(refused.value)) < 300
+
+
+def test_an_answer_without_end_is_cut(client: KubeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory is bounded, whatever answers."""
+    monkeypatch.setattr(module, "_LARGEST_ANSWER_BYTES", 10)
+    with pytest.raises(KubeError, match="larger than 10 bytes"):
+        client.list_page(CLUSTERS)
+
+
 def test_a_wrong_token_is_refused(address: str, tmp_path: Path) -> None:
     """With a hint at the credentials."""
     with connected(address, tmp_path, token="wrong") as (client, _), pytest.raises(KubeError, match="credentials"):
@@ -210,10 +228,10 @@ def test_credentials_that_cannot_be_used_are_named(tmp_path: Path) -> None:
         connect(ClientSettings(kubeconfig=path), Cancellation())
 
 
-def test_in_a_pod_the_service_account_is_used(
+def test_outside_a_pod_the_kubeconfig_of_the_environment_is_used(
     api: ApiServer, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """$KUBECONFIG comes next; that is how it is seen here, where there is no Pod."""
+    """Where none is named."""
     monkeypatch.setenv("KUBECONFIG", str(write_kubeconfig(tmp_path / "kubeconfig", address)))
     client = connect(ClientSettings(qps=-1.0), Cancellation())
     client.list_page(CLUSTERS)

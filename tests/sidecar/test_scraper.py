@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from advisor.model.raw import Selection
-from advisor.sidecar.pacing import PacingRules, WideReading
-from advisor.sidecar.scraper import RestartWatch, Scraper
+from advisor.sidecar.pacing import PacingRules
+from advisor.sidecar.scraper import RestartWatch, Scraper, _Got
 from advisor.signals.names import SELECTION
 from advisor.sources.endpoint import Endpoint
 from advisor.sources.exposition import Exposition
@@ -31,6 +31,11 @@ def process(start: float, cpu: float, depth: float = 1.0) -> bytes:
     """What an operator answers, as far as a restart goes."""
     text = f"process_start_time_seconds {start}\nprocess_cpu_seconds_total {cpu}\nworkqueue_depth {depth}\n"
     return text.encode()
+
+
+def exposition() -> Exposition:
+    """An answer without what is wanted."""
+    return Exposition([], {}, 0, ended=True)
 
 
 class Listening:
@@ -155,35 +160,37 @@ class TestScraper:
         )
         listening, _ = scraped(answer(process(1.0, 1.0) + objects), 60)
         wide = ["kuberay_cluster_info" in names for names in listening.names()]
-        assert wide[0]
-        assert not wide[1]
+        assert wide[:3] == [False, True, False]
         assert 1 < sum(wide) < 40
         assert all("workqueue_depth" in names for names in listening.names())
         counts = {s.value for _, told in listening.scrapes for s in told.samples if s.name == "kuberay_cluster_info"}
         assert counts == {9000.0}
 
-    def test_what_reading_them_takes_is_not_the_operators(self) -> None:
-        """A wide scrape of a quick operator is followed as soon as any other, once that has been seen to be quick."""
-        objects = b"".join(b'kuberay_cluster_info{name="rc-%d"} 1\n' % number for number in range(9000))
-        clock = Clock()
-        listening = Listening(1)
-        rules = PacingRules(cpu_limit_cores=1.0)
-        with serving(answer(process(1.0, 1.0) + objects)) as server:
-            scraper = Scraper(server.endpoint, SELECTION, rules=rules, on_scrape=[listening.take], clock=clock)
-            scraper.once()
-            scraper.once()
-            narrow = scraper.figures
-            scraper._reading = WideReading()
-            scraper.once()
-        wide = scraper.figures
-        assert "kuberay_cluster_info" in listening.names()[2]
-        took = wide.seconds - narrow.seconds
-        assert wide.interval_seconds < max(rules.default_seconds, 0.9 * took / 0.02)
+    @pytest.mark.parametrize(
+        ("own_seconds", "charged"),
+        [
+            pytest.param(0.25, 0.05, id="what this process worked is taken off"),
+            pytest.param(0.299, 0.02, id="but no less than a narrow scrape counts"),
+            pytest.param(0.0, 0.3, id="an operator that is slow counts as slow"),
+        ],
+    )
+    def test_what_reading_them_takes_is_not_the_operators(
+        self, monkeypatch: pytest.MonkeyPatch, own_seconds: float, charged: float
+    ) -> None:
+        """Of a wide scrape of 0.3 s, after a narrow one of 20 ms: the interval is that of what is left."""
+        got = [_Got(exposition(), "", 0.02, 0.0, 0.0), _Got(exposition(), "", 0.3, own_seconds, 1.0)]
+        rules = PacingRules(cpu_limit_cores=0.5, default_seconds=1.0)
+        scraper = Scraper(Endpoint.parse("http://a"), SELECTION, rules=rules, clock=FastClock())
+        monkeypatch.setattr(scraper, "_scrape", lambda _: got.pop(0))
+        scraper.once()
+        scraper.once()
+        assert scraper.figures.interval_seconds == pytest.approx(rules.cpu_seconds(charged) / 0.01)
 
     def test_few_objects_are_read_each_time(self) -> None:
         """They cost next to nothing."""
-        listening, _ = scraped(answer(b'kuberay_cluster_info{name="rc"} 1\n'), 10)
-        assert listening.names() == [{"kuberay_cluster_info"}] * 10
+        body = b'workqueue_depth 1\nkuberay_cluster_info{name="rc"} 1\n'
+        listening, _ = scraped(answer(body), 10)
+        assert listening.names() == [{"workqueue_depth"}] + [{"workqueue_depth", "kuberay_cluster_info"}] * 9
 
 
 class TestFailures:

@@ -355,11 +355,30 @@ class TestScraped:
     def test_what_was_not_overtaken_stays(self, world: World) -> None:
         """A surplus alone may be that of another moment."""
         world.add(0.0, "first")
-        world.add(0.5, "second")
+        world.add(0.5, "second", "third")
         world.begin(6.0, "first")
         world.shadow.tick(8.0)
-        world.shadow.scraped(8.0, {"0": 0.4})
-        assert [one.key for one in world.shadow._queue.ready()] == ["second"]
+        world.shadow.scraped(8.0, {"0": 1.0})
+        assert {one.key for one in world.shadow._queue.ready()} == {"second", "third"}
+
+    def test_times_of_two_sources_are_not_compared_to_the_second(self, world: World) -> None:
+        """A key that came at nearly the time of the one that went out may have come behind it."""
+        world.add(4.5, "near")
+        world.add(5.0, "next", "after")
+        world.begin(6.0, "next")
+        world.shadow.tick(8.0)
+        world.shadow.scraped(8.0, {"0": 1.0})
+        assert {one.key for one in world.shadow._queue.ready()} == {"near", "after"}
+
+    def test_a_key_that_was_not_seen_to_wait_overtakes_none(self, world: World) -> None:
+        """Since when it had really been ready is not known: it may have stood before all others."""
+        world.add(0.0, "first", "second")
+        world.begin(6.0, "unexplained")
+        world.add(6.0, "due", options=AddOptions(after_ns=as_ns(0.5)))
+        world.begin(6.2, "due")
+        world.shadow.tick(8.0)
+        world.shadow.scraped(8.0, {"0": 1.0})
+        assert {one.key for one in world.shadow._queue.ready()} == {"first", "second"}
 
     def test_a_higher_priority_is_overtaken_by_a_lower_one(self, world: World) -> None:
         """As long as a key of priority 0 is ready, none of -100 goes out: all that was there has gone."""
@@ -373,12 +392,12 @@ class TestScraped:
 
     def test_a_lower_priority_is_not_overtaken_by_a_higher_one(self, world: World) -> None:
         """It is where it was, however long it waits."""
-        world.add(0.0, "low", options=LOW)
+        world.add(0.0, "low", "lower", options=LOW)
         world.add(3.0, "high")
         world.begin(7.0, "high")
         world.shadow.tick(9.0)
-        world.shadow.scraped(9.0, {"0": 0.0, "-100": 0.5})
-        assert world.shadow.depth() == {"0": 0, "-100": 1}
+        world.shadow.scraped(9.0, {"0": 0.0, "-100": 1.0})
+        assert world.shadow.depth() == {"0": 0, "-100": 2}
 
     def test_a_raised_key_ranks_by_when_it_was_raised(self, world: World) -> None:
         """It came behind those that had that priority before, so their going first says nothing of it."""
