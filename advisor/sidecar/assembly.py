@@ -17,7 +17,7 @@ from advisor.sidecar.component import Component
 from advisor.sidecar.condensing import RecordRing
 from advisor.sidecar.embedded import EmbeddedSettings
 from advisor.sidecar.follower import FileFollower
-from advisor.sidecar.kube.client import ClientSettings, KubeClient, connect
+from advisor.sidecar.kube.client import ClientSettings, KubeClient, connect, require
 from advisor.sidecar.kube.podlog import OPERATOR_SELECTORS, PodLog, pod_by_name, pods_by_labels
 from advisor.sidecar.logreader import Follower, LogReader
 from advisor.sidecar.objectring import ObjectRing
@@ -44,7 +44,10 @@ def assemble(settings: Settings, life: Life) -> list[Component]:
 
     Raises:
         OutputError: it cannot serve at its address.
+        SettingsError: it is to ask an API server, and the extra `kubernetes` is not installed.
     """
+    if settings.watch or settings.log_pod is not None:
+        require()
     return Sidecar(settings, life).components
 
 

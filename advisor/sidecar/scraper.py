@@ -52,11 +52,18 @@ class ScrapeFigures:
 
 @dataclass(frozen=True, slots=True)
 class _Got:
-    """What one scrape came to: an exposition or an error, how long the answer took, and this process's CPU for it."""
+    """What one scrape came to: an exposition, or an error.
+
+    Attributes:
+        seconds: how long the answer took.
+        own_seconds: CPU of this process within them.
+        cpu_seconds: CPU of this process in all.
+    """
 
     exposition: Exposition | None
     error: str
     seconds: float
+    own_seconds: float
     cpu_seconds: float
 
 
@@ -145,6 +152,7 @@ class Scraper:
         self._restarts = RestartWatch()
         self._due = float("-inf")
         self._narrow_seconds: float | None = None
+        self._has_begun = False
         self._figures = ScrapeFigures(interval_seconds=self._pacing.interval_seconds)
 
     @property
@@ -179,9 +187,14 @@ class Scraper:
             Exception: what a listener raised, once all of them were told.
         """
         began, stamp = self._clock.monotonic(), round(self._clock.wall(), 3)
-        is_wide = self._reading.is_due(began)
+        # Before the first wide one comes a narrow one: it tells what the operator takes for any.
+        is_wide = self._narrow_seconds is not None and self._reading.is_due(began)
         got = self._scrape(self._wide if is_wide else self._narrow)
-        interval = self._pacing.took(self._charged(got, is_wide=is_wide))
+        if self._has_begun:
+            interval = self._pacing.took(self._charged(got, is_wide=is_wide))
+        else:
+            # Made while this process starts, it takes as long as that, and tells nothing of the operator.
+            self._has_begun, interval = True, self._pacing.interval_seconds
         self._due = began + interval
         if bool(got.error) != bool(self._figures.error):
             _LOG.warning("scraping %s: %s", self._endpoint.url, got.error or "succeeds again")
@@ -206,31 +219,33 @@ class Scraper:
         parser = ExpositionParser(selection, self._endpoint.instance)
         waiting = _Waiting(parser)
         began, cpu_began = self._clock.monotonic(), time.thread_time()
-        took: float | None = None
-        exposition, error = None, ""
+        exposition, kind, error = None, "", ""
         try:
             kind = fetch(self._endpoint, self._access, _TIMEOUT_SECONDS, waiting.receive)
-            took = self._clock.monotonic() - began
-            waiting.pass_on()
-            exposition = parser.finish()
-            if kind == OPENMETRICS and not exposition.ended:
-                exposition, error = None, "the answer is cut off: it does not end with # EOF"
         except (ScrapeFailedError, UnusableExpositionError) as failure:
             error = str(failure)
-        if took is None:
-            took = self._clock.monotonic() - began
-        return _Got(exposition, error, took, time.thread_time() - cpu_began)
+        seconds, own_seconds = self._clock.monotonic() - began, time.thread_time() - cpu_began
+        if not error:
+            try:
+                waiting.pass_on()
+                exposition = parser.finish()
+            except UnusableExpositionError as failure:
+                error = str(failure)
+        if exposition is not None and kind == OPENMETRICS and not exposition.ended:
+            exposition, error = None, "the answer is cut off: it does not end with # EOF"
+        return _Got(exposition, error, seconds, own_seconds, time.thread_time() - cpu_began)
 
     def _charged(self, got: _Got, *, is_wide: bool) -> float:
         """Seconds that count as the operator's.
 
         It does the same for a wide scrape and a narrow one, so what this process worked for the wide one is taken off
-        where that leaves no less than the last narrow one took.
+        where that leaves no less than a narrow one took, and a wide one that took less than that tells it better.
         """
         if not is_wide:
             self._narrow_seconds = got.seconds
         elif got.exposition is not None and self._narrow_seconds is not None:
-            return min(got.seconds, max(got.seconds - got.cpu_seconds, self._narrow_seconds))
+            self._narrow_seconds = min(self._narrow_seconds, got.seconds)
+            return max(got.seconds - got.own_seconds, self._narrow_seconds)
         return got.seconds
 
     def _tell(self, stamp: float, exposition: Exposition) -> None:

@@ -129,15 +129,17 @@ class TestScraper:
         assert scraper.figures.seconds > 0.0
 
     def test_dear_scrapes_are_rare(self) -> None:
-        """An operator that takes a fifth of a second to answer is asked once in twenty."""
+        """An operator that takes a fifth of a second to answer is asked once in twenty, but for a first slow answer."""
 
         def slow(handler: Handler) -> None:
             handler.server.released.wait(0.2)
             send(handler, process(1.0, 1.0))
 
-        listening = Listening(1)
+        listening = Listening(2)
         with serving(slow) as server:
             scraper = Scraper(server.endpoint, SELECTION, on_scrape=[listening.take])
+            scraper.once()
+            assert scraper.figures.interval_seconds == 5.0
             scraper.once()
         assert 20.0 <= scraper.figures.interval_seconds < 40.0
 
@@ -160,7 +162,7 @@ class TestScraper:
         )
         listening, _ = scraped(answer(process(1.0, 1.0) + objects), 60)
         wide = ["kuberay_cluster_info" in names for names in listening.names()]
-        assert wide[:3] == [False, True, False]
+        assert wide[:4] == [False, False, True, False]
         assert 1 < sum(wide) < 40
         assert all("workqueue_depth" in names for names in listening.names())
         counts = {s.value for _, told in listening.scrapes for s in told.samples if s.name == "kuberay_cluster_info"}
@@ -178,19 +180,30 @@ class TestScraper:
         self, monkeypatch: pytest.MonkeyPatch, own_seconds: float, charged: float
     ) -> None:
         """Of a wide scrape of 0.3 s, after a narrow one of 20 ms: the interval is that of what is left."""
-        got = [_Got(exposition(), "", 0.02, 0.0, 0.0), _Got(exposition(), "", 0.3, own_seconds, 1.0)]
+        narrow = _Got(exposition(), "", 0.02, 0.0, 0.0)
+        got = [narrow, narrow, _Got(exposition(), "", 0.3, own_seconds, 1.0)]
         rules = PacingRules(cpu_limit_cores=0.5, default_seconds=1.0)
         scraper = Scraper(Endpoint.parse("http://a"), SELECTION, rules=rules, clock=FastClock())
         monkeypatch.setattr(scraper, "_scrape", lambda _: got.pop(0))
-        scraper.once()
-        scraper.once()
+        for _ in range(3):
+            scraper.once()
         assert scraper.figures.interval_seconds == pytest.approx(rules.cpu_seconds(charged) / 0.01)
+
+    def test_a_narrow_scrape_that_was_slow_by_chance(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A wide one that took less shows that it was, so that scrapes do not stay rare for it."""
+        times = [0.01, 2.0, 0.02, 0.02]
+        scraper = Scraper(Endpoint.parse("http://a"), SELECTION, clock=FastClock())
+        monkeypatch.setattr(scraper, "_scrape", lambda _: _Got(exposition(), "", times.pop(0), 0.01, 0.0))
+        for _ in range(4):
+            scraper.once()
+        assert scraper.figures.interval_seconds == pytest.approx(10.0)
 
     def test_few_objects_are_read_each_time(self) -> None:
         """They cost next to nothing."""
         body = b'workqueue_depth 1\nkuberay_cluster_info{name="rc"} 1\n'
         listening, _ = scraped(answer(body), 10)
-        assert listening.names() == [{"workqueue_depth"}] + [{"workqueue_depth", "kuberay_cluster_info"}] * 9
+        narrow, wide = {"workqueue_depth"}, {"workqueue_depth", "kuberay_cluster_info"}
+        assert listening.names() == [narrow] * 2 + [wide] * 8
 
 
 class TestFailures:
@@ -246,6 +259,7 @@ class TestFailures:
         monkeypatch.setattr("advisor.sidecar.scraper._TIMEOUT_SECONDS", 0.3)
         with serving(hang) as server:
             scraper = Scraper(server.endpoint, SELECTION)
+            scraper.once()
             scraper.once()
         assert scraper.health() == "no whole answer within 0.3 s"
         assert scraper.figures.interval_seconds > 20.0
