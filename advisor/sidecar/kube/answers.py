@@ -44,7 +44,7 @@ class AnswerStream:
         self._lock = threading.Lock()
         self._socket: socket.socket | None = answer.extensions["network_stream"].get_extra_info("socket")
         self._is_closed = False
-        self._reader: int | None = None
+        self._reader = threading.get_ident()
 
     def __iter__(self) -> Iterator[bytes]:
         """Its bytes as they come; nothing after `close`."""
@@ -58,14 +58,18 @@ class AnswerStream:
             self._end()
 
     def close(self) -> None:
-        """End it. A thread that waits for its next bytes is woken by the end of the connection."""
+        """End it. A thread that waits for its next bytes is woken by the end of the connection.
+
+        Only the thread that reads, which is the one that opened it before the first byte, may give the socket back: its
+        number may be another file's at once, and whoever still waits on it would wait for that one.
+        """
         with self._lock:
             self._is_closed = True
             if self._socket is not None:
                 # Of the base class: that of a TLS socket would take the connection's state from under the reader.
                 with contextlib.suppress(OSError):
                     socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
-        if self._reader in (None, threading.get_ident()):
+        if self._reader == threading.get_ident():
             self._end()
 
     def __enter__(self) -> Self:

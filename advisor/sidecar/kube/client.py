@@ -21,7 +21,7 @@ from advisor.sidecar.kube.answers import AnswerStream, refusal
 from advisor.sidecar.kube.kinds import Selection
 from advisor.sidecar.kube.reading import ByteStream, KubeError, LogRequest
 
-__all__ = ["ClientSettings", "KubeClient", "RequestCounts", "connect"]
+__all__ = ["ClientSettings", "KubeClient", "RequestCounts", "connect", "require"]
 
 PAGE_OBJECTS: Final = 500
 _LARGEST_ANSWER_BYTES: Final = 64 * 1024 * 1024
@@ -70,7 +70,7 @@ class KubeClient:
         http: an httpx client with the server's address and credentials.
         failures: what it raises.
         limiter: what every request but a watch goes through.
-        cancellation: ends waits for the limiter.
+        cancellation: ends waits for the limiter; `close` sets it.
     """
 
     def __init__(
@@ -83,9 +83,11 @@ class KubeClient:
         self.limiter = limiter
         self._http = http
         self._failures = failures
+        self._cancellation = cancellation
         self._context = ReconcileContext(time.monotonic_ns, cancellation)
         self._lock = threading.Lock()
         self._streams: set[AnswerStream] = set()
+        self._in_flight = 0
         self._requests: dict[tuple[str, str], int] = {}
         self._seconds: dict[tuple[str, str], float] = {}
         self._is_closed = False
@@ -138,13 +140,14 @@ class KubeClient:
             return RequestCounts(dict(self._requests), dict(self._seconds))
 
     def close(self) -> None:
-        """End all streams, also those that are being read; what is asked afterwards fails."""
+        """End all streams and waits, whoever is in them; what is asked afterwards fails."""
         with self._lock:
             self._is_closed = True
             streams = tuple(self._streams)
+        self._cancellation.cancel(time.monotonic_ns())
         for stream in streams:
             stream.close()
-        self._http.close()
+        self._leave(0)
 
     def _whole(self, request: ApiRequest, path: str, parameters: dict[str, str], accept: str) -> bytes:
         began = self._begin(request, path)
@@ -166,15 +169,9 @@ class KubeClient:
         try:
             # Closed from any thread, so its connection must not serve another request afterwards.
             headers = {"Accept": accept, "Connection": "close"}
-            stream = self._answer(path, parameters, headers, _SILENCE_SECONDS)
+            return self._answer(path, parameters, headers, _SILENCE_SECONDS)
         finally:
             self._count(request, began)
-        with self._lock:
-            self._streams.add(stream)
-            is_closed = self._is_closed
-        if is_closed:
-            stream.close()
-        return stream
 
     def _begin(self, request: ApiRequest, path: str) -> float:
         """Wait for the limiter; when the request may go."""
@@ -204,24 +201,60 @@ class KubeClient:
         headers["Accept-Encoding"] = "identity"
         given = {name: value for name, value in parameters.items() if value}
         timeout = (_CONNECT_SECONDS, silence_seconds, _READ_SECONDS, _CONNECT_SECONDS)
+        self._enter(where)
         try:
             request = self._http.build_request("GET", path, params=given, headers=headers, timeout=timeout)
             answer = self._http.send(request, stream=True)
         except self._failures as error:
+            self._leave()
             raise KubeError(f"no answer: {str(error) or type(error).__name__}", where=where) from error
-        if self._is_closed:
-            # It was connected too late to be closed with the others.
-            answer.extensions["network_stream"].close()
-            raise KubeError("no answer: the client is closed", where=where)
         stream = AnswerStream(answer, self._failures, where, self._forget)
+        with self._lock:
+            self._streams.add(stream)
+            is_closed = self._is_closed
+        if is_closed:
+            stream.close()
         if not answer.is_success:
             with stream:
                 raise refusal(answer, stream, where)
         return stream
 
+    def _enter(self, where: str) -> None:
+        """Count a request as under way."""
+        with self._lock:
+            if self._is_closed:
+                raise KubeError("no answer: the client is closed", where=where)
+            self._in_flight += 1
+
     def _forget(self, stream: AnswerStream) -> None:
         with self._lock:
+            if stream not in self._streams:
+                return
             self._streams.discard(stream)
+        self._leave()
+
+    def _leave(self, count: int = 1) -> None:
+        """Count requests as over; the last one of a closed client closes all connections."""
+        with self._lock:
+            self._in_flight -= count
+            is_over = self._is_closed and not self._in_flight
+        if is_over:
+            self._http.close()
+
+
+def require() -> None:
+    """Import what a client needs: it takes a while, and whoever starts should know at once that it is not there.
+
+    Raises:
+        SettingsError: the extra `kubernetes` is not installed.
+    """
+    for name in (
+        "lightkube.core.exceptions",
+        "lightkube.config.client_adapter",
+        "lightkube.config.kubeconfig",
+        "httpx2",
+    ):
+        _module(name)
 
 
 def connect(settings: ClientSettings, cancellation: Cancellation) -> KubeClient:
@@ -229,7 +262,7 @@ def connect(settings: ClientSettings, cancellation: Cancellation) -> KubeClient:
 
     Args:
         settings: which one.
-        cancellation: ends waits for the limiter.
+        cancellation: ends waits for the limiter; the client's `close` sets it.
 
     Raises:
         SettingsError: the extra `kubernetes` is not installed.
