@@ -214,7 +214,10 @@ class ReconcileTracker:
             controller.forget(now - _LATE_SECONDS)
 
     def _of(self, controller: str) -> _Controller:
-        return self._controllers.setdefault(controller, _Controller())
+        found = self._controllers.get(controller)
+        if found is None:
+            found = self._controllers[controller] = _Controller()
+        return found
 
 
 def _free_worker(controller: _Controller, time: float) -> Iterator[Ended]:

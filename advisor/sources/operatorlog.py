@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import msgspec
+
 from advisor.knowledge.logs import (
     ERROR_MESSAGE,
     EXPECTATION_FIELD,
@@ -207,11 +209,23 @@ def _throttle(message: str, fields: dict[str, Any]) -> _Meaning:
     return _PLAIN
 
 
+class _Shape(NamedTuple):
+    """How the plain lines of one reconcile look: the same bytes but for their time and their message."""
+
+    head: bytes = b""
+    stamp_at: int = 0
+    stamp_end: int = 0
+    between: bytes = b""
+    message_at: int = 0
+    after: bytes = b""
+
+
 class LogParser:
     """Turns lines into records. ``lines`` and ``unreadable`` count what went through.
 
     Args:
-        repeats: whether lines that differ in nothing that matters give their record again, and not only once.
+        repeats: whether each plain line gives a record. Without, of several of one reconcile in a row only the first
+            and the last do, which is all that its span needs.
     """
 
     def __init__(self, *, repeats: bool = True) -> None:
@@ -219,8 +233,8 @@ class LogParser:
         self.unreadable = 0
         self._repeats = repeats
         self._clock = LogClock()
+        self._shape = _Shape()
         self._before = b""
-        self._after = b""
         self._repeated: LogRecord | None = None
         self._plain_messages: set[bytes] = set()
 
@@ -229,28 +243,67 @@ class LogParser:
 
         The others are counted as unreadable.
         """
-        before, after, repeated, plain = self._before, self._after, self._repeated, self._plain_messages
-        repeats = self._repeats
+        return self._each(lines) if self._repeats else self._few(lines)
+
+    def _each(self, lines: Iterable[bytes]) -> Iterator[LogRecord]:
+        """A record for each line."""
+        before, shape, repeated, plain = self._before, self._shape, self._repeated, self._plain_messages
         for line in lines:
             if not line:
                 continue
             self.lines += 1
             if repeated is not None and line.startswith(before):
                 end = line.find(b'"', len(before))
-                # One letter that few lines hold is found several times faster than the field.
-                is_plain = _EXPECTATION_LETTER not in line or not _has_expectation(line)
-                if is_plain and line.startswith(after, end) and line[len(before) : end] in plain:
-                    if repeats:
-                        yield repeated
+                is_same = line.startswith(shape.after, end) and line[len(before) : end] in plain
+                if is_same and (_EXPECTATION_LETTER not in line or not _has_expectation(line)):
+                    yield repeated
                     continue
-            try:
-                record = self._record(line)
-            except (ValueError, OverflowError, RecursionError):
-                self.unreadable += 1
-                continue
-            before, after, repeated = self._before, self._after, self._repeated
+            record = self._record_or_none(line)
+            before, shape, repeated = self._before, self._shape, self._repeated
             if record is not None:
                 yield record
+
+    def _few(self, lines: Iterable[bytes]) -> Iterator[LogRecord]:
+        """Of plain lines of one reconcile in a row the first and the last, of all others each."""
+        head, _, stamp_end, between, message_at, after = self._shape
+        plain, last, count = self._plain_messages, b"", 0
+        for line in lines:
+            if not line:
+                continue
+            count += 1
+            if head and line.startswith(between, stamp_end) and line.startswith(head):
+                end = line.find(b'"', message_at)
+                is_same = line.startswith(after, end) and line[message_at:end] in plain
+                if is_same and (_EXPECTATION_LETTER not in line or not _has_expectation(line)):
+                    last = line
+                    continue
+            if last:
+                yield from self._again(last)
+                last = b""
+            record = self._record_or_none(line)
+            head, _, stamp_end, between, message_at, after = self._shape
+            if record is not None:
+                yield record
+        if last:
+            yield from self._again(last)
+        self.lines += count
+
+    def _record_or_none(self, line: bytes) -> LogRecord | None:
+        try:
+            return self._record(line)
+        except (ValueError, OverflowError, RecursionError):
+            self.unreadable += 1
+            return None
+
+    def _again(self, line: bytes) -> Iterator[LogRecord]:
+        """The record of a line that differs from the one before in time and in a plain message alone."""
+        stamp = line[self._shape.stamp_at : self._shape.stamp_end]
+        if self._repeated is None:
+            return
+        try:
+            yield msgspec.structs.replace(self._repeated, time=self._clock.seconds(stamp.decode("utf-8", "replace")))
+        except (ValueError, OverflowError):
+            self.unreadable += 1
 
     def _record(self, line: bytes) -> LogRecord | None:
         match = _FRONT.match(line)
@@ -269,9 +322,12 @@ class LogParser:
         return record
 
     def _remember(self, line: bytes, match: re.Match[bytes], record: LogRecord) -> None:
-        """Let the next line that differs in a plain message alone give this record too."""
-        self._before = line[: match.start("msg")]
-        self._after = line[match.end("msg") : match.end()]
+        """Let the next line that differs in a plain message, or in its time as well, be known for what it is."""
+        stamp_at, stamp_end = match.span("ts")
+        message_at, message_end = match.span("msg")
+        self._before = line[:message_at]
+        between, after = line[stamp_end:message_at], line[message_end : match.end()]
+        self._shape = _Shape(line[:stamp_at], stamp_at, stamp_end, between, message_at, after)
         self._repeated = record
         if len(self._plain_messages) >= _REMEMBERED:
             self._plain_messages.clear()
