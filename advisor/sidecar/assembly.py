@@ -83,6 +83,7 @@ class Sidecar:
         for resize in (self._ring.resize, self._records.resize, self._objects.resize):
             life.on_share.append(resize)
         life.on_tick.append(self.observer.advance)
+        life.on_jump.append(self.observer.clock_set)
         server = Server(settings.host, settings.port, self._telling(settings))
         parts = (self._log, self._watching, self._scraper, server)
         self.components: list[Component] = [one for one in parts if one is not None]

@@ -7,6 +7,7 @@ comes waits a little, and longer while the log is behind, but never without boun
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count
+from operator import itemgetter
 from typing import Generic, TypeVar
 
 __all__ = ["Inbox"]
@@ -34,6 +35,13 @@ class Inbox(Generic[_T]):
     def __len__(self) -> int:
         """Items held."""
         return len(self._heap)
+
+    def empty(self) -> list[tuple[float, _T]]:
+        """Give out all that is held, in order, and begin anew: times from before say nothing of those to come."""
+        held = [(time, item) for time, _, item in sorted(self._heap, key=itemgetter(0, 1))]
+        self._heap.clear()
+        self._given = float("-inf")
+        return held
 
     def put(self, time: float, item: _T) -> None:
         """Take one in; one that is older than what was given out already is given out next."""

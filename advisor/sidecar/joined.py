@@ -118,6 +118,13 @@ class Joined:
                 self.tracker.restart(name)
                 controller.stop()
 
+    def clock_set(self) -> None:
+        """Times from before say nothing of those to come: what is pending or in work is forgotten; counters go on."""
+        self.tracker.restart()
+        self._started.clear()
+        for controller in self.controllers.values():
+            controller.stop()
+
     def _source_started(self, record: LogRecord) -> None:
         name, before = record.controller, self._started.get(record.controller)
         if before is not None and 0.0 <= record.time - before < _ONE_START_SECONDS:

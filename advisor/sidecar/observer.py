@@ -37,6 +37,9 @@ _VERBOSE_SECONDS = 60.0
 """A queue whose content the log told within this time is known exactly."""
 
 
+_WATCHED = frozenset(kind for rules in RULES.values() for kind, _ in rules.watches)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObserverSettings:
     """What is brought.
@@ -93,11 +96,10 @@ class Observer:
         self._settings = settings or ObserverSettings()
         self._synced = synced
         self._inbox: Inbox[_Item] = Inbox()
-        watched = {kind for rules in RULES.values() for kind, _ in rules.watches}
-        self._joined = Joined(self._ended, awaited=watched)
+        self._joined = Joined(self._ended, awaited=_WATCHED)
         self._accounting: dict[str, Accounting] = {}
         self._hitters = Hitters(self._settings.keys)
-        self._hot_keys = HotKeys(watched if self._settings.has_watches else ())
+        self._hot_keys = self._new_hot_keys()
         self._key_state = KeyState()
         self._verbose: dict[str, float] = {}
         self._listed: set[str] = set()
@@ -132,6 +134,17 @@ class Observer:
         """Take in that the operator is a new process since a time."""
         with self._lock:
             self._inbox.put(time, _Restarted(time))
+
+    def clock_set(self, _: float) -> None:
+        """Begin anew where the wall clock was set, by whatever: ages across that would be wrong."""
+        with self._lock:
+            for time, item in self._inbox.empty():
+                self._take(time, item)
+            self._joined.clock_set()
+            self._hot_keys = self._new_hot_keys()
+            self._key_state.forget_creates()
+            self._ticked = float("-inf")
+            self._log_time, self._is_behind = None, False
 
     def advance(self, now: float) -> None:
         """Join what is due by now; to be called about every second, and before anything is shown."""
@@ -254,6 +267,9 @@ class Observer:
 
     def _settled(self, now: float) -> float:
         return self._inbox.settled(now, self._log_time if self._is_behind else None)
+
+    def _new_hot_keys(self) -> HotKeys:
+        return HotKeys(_WATCHED if self._settings.has_watches else ())
 
     def _knows_queue(self, name: str) -> bool:
         """Whether all that makes keys of this controller ready is watched, and has been listed."""

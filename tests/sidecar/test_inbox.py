@@ -20,6 +20,18 @@ def inbox() -> Inbox[str]:
     return Inbox(hold_seconds=1.0, longest_seconds=10.0, most=4)
 
 
+class TestEmpty:
+    def test_all_comes_out_and_times_begin_anew(self, inbox: Inbox[str]) -> None:
+        """After the clock was set back nothing waits for the old time to come again."""
+        inbox.put(50.0, "old")
+        assert due(inbox, 60.0) == ["old"]
+        inbox.put(52.0, "b")
+        inbox.put(51.0, "a")
+        assert [item for _, item in inbox.empty()] == ["a", "b"]
+        inbox.put(10.0, "new")
+        assert due(inbox, 11.0) == ["new"]
+
+
 class TestDue:
     def test_an_item_waits_for_older_ones(self, inbox: Inbox[str]) -> None:
         """What comes within the time is put before it."""

@@ -1,5 +1,6 @@
 import gzip
 import heapq
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from advisor.model.raw import LogRecord, Subject
 from advisor.model.signal import Quality
 from advisor.queueing.informer import Change, ChangeType
 from advisor.queueing.objectstore import OwnerReference
+from advisor.sidecar.condensing import condensed
 from advisor.sidecar.logreader import LogBatch
 from advisor.sidecar.observed import Observed
 from advisor.sidecar.observer import ObservedOperator, Observer, ObserverSettings
@@ -191,6 +193,24 @@ class TestRestart:
         assert by_priority["-100"].oldest_ready_seconds == pytest.approx(3.5, abs=0.1)
 
 
+class TestClock:
+    @pytest.mark.parametrize("jump", [-3600.0, 3600.0])
+    def test_a_clock_that_is_set(self, jump: float) -> None:
+        """Nothing waits for the old time to come again, no age spans the jump, and counters go on."""
+        one = observer()
+        one.changed(NOW, created())
+        one.logged(LogBatch([record(0.5), record(0.8, Subject.END, delay_seconds=300.0)]))
+        one.changed(NOW + 1.0, Change(ChangeType.UPDATE, cluster(), cluster(version=2, generation=2)))
+        assert seen(one, 5.0).shadows[0].by_priority["0"].depth == 1
+        one.clock_set(jump)
+        one.changed(NOW + jump + 6.0, Change(ChangeType.UPDATE, cluster(), cluster(version=3, generation=3)))
+        lines = [record(jump + 7.0, identity="b"), record(jump + 7.5, Subject.END, identity="b")]
+        one.logged(LogBatch(lines))
+        view = seen(one, jump + 12.0).shadows[0].by_priority["0"]
+        assert (view.depth, view.active_workers, sum(view.results.values())) == (0, 0, 2)
+        assert view.wait.sum_ns == pytest.approx(1.5e9, abs=1e7)
+
+
 class TestKeyState:
     def test_created_pods_that_nobody_sees(self) -> None:
         """The log tells of a created Pod; the watch, which shows others, does not show it within half a minute."""
@@ -292,3 +312,28 @@ def test_an_owned_pod_wakes_its_cluster() -> None:
     view = seen(one, 10.0).shadows[0].by_priority["0"]
     assert view.depth == 1
     assert view.oldest_ready_seconds == pytest.approx(6.5, abs=0.1)
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(
+    ("name", "key"), [("hot-key-annotation-writer", "team-b/rc-001"), ("hot-key-big-scale-up", "team-a/rc-000")]
+)
+def test_hot_keys_of_recordings(shared: Path, name: str, key: str) -> None:
+    """Played as it came, the hot key is named within 15 s of the load's begin, alone, and nothing was before."""
+    folder = shared / "recordings" / name
+    begin = json.loads((folder / "expected.json").read_text())["measured"]["load_start"]
+    one, batch = observer(), list[LogRecord]()
+    until, named = 0.0, dict[str, float]()
+    for time, _, item in pieces(folder):
+        if isinstance(item, LogRecord):
+            batch.append(item)
+        else:
+            assert isinstance(item, Change)
+            one.changed(time, item)
+        if time > until:
+            one.logged(LogBatch(condensed(batch)))
+            for hot in one.look(time).hot_keys:
+                named.setdefault(hot.key, time - begin)
+            batch, until = [], time + 1.0
+    assert list(named) == [key]
+    assert 0.0 < named[key] <= 15.0
