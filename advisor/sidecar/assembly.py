@@ -45,9 +45,10 @@ def assemble(settings: Settings, life: Life) -> list[Component]:
     Raises:
         OutputError: it cannot serve at its address.
         SettingsError: it is to ask an API server, and the extra `kubernetes` is not installed.
+        InputError: it is to ask an API server, and does not know which, or cannot use the configuration.
     """
     if settings.watch or settings.log_pod is not None:
-        require()
+        require(_client_settings(settings))
     return Sidecar(settings, life).components
 
 

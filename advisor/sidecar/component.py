@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from advisor.errors import AdvisorError
+
 __all__ = ["Backoff", "Component", "Supervisor"]
 
 _LOG = logging.getLogger(__name__)
@@ -111,7 +113,9 @@ class Supervisor:
                 self._failures += 1
                 self._error = f"{type(error).__name__}: {error}"
                 pause = backoff.after(self._clock() - began)
-                _LOG.exception("%s failed, and runs again in %g s", self.component.name, pause)
+                # What one of our own errors says is enough; where another came from has to be seen.
+                trace = None if isinstance(error, AdvisorError) else error
+                _LOG.error("%s failed, and runs again in %g s: %s", self.component.name, pause, error, exc_info=trace)
                 self._stop.wait(pause)
             else:
                 break

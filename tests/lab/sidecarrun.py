@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 import httpx
@@ -122,9 +121,9 @@ def sidecar(lab: Laboratory, operator: Operator, *options: str) -> Iterator[str]
     """
     (port,) = free_ports(1)
     address = f"http://127.0.0.1:{port}/metrics"
-    command: tuple[str | Path, ...] = (
+    command = (
         *(sys.executable, "-c", _PROGRAM, "sidecar", "--operator-metrics", operator.metrics),
-        *("--log-file", operator.log, "--kubeconfig", lab.plane.kubeconfig, "--listen", f"127.0.0.1:{port}"),
+        *("--log-file", str(operator.log), "--kubeconfig", str(lab.plane.kubeconfig), "--listen", f"127.0.0.1:{port}"),
         *("--scrape-interval", "1s", "--operator-cpu-limit", "2", "--cpu-budget", "1", *options),
     )
     process = lab.plane.processes.start(Process("sidecar", command, lab.folder / "sidecar.log"))

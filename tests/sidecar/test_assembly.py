@@ -172,6 +172,16 @@ class TestBesideAnOperator:
                 process.send_signal(signal.SIGTERM)
                 assert process.wait(3.0) == 0
 
+    @pytest.mark.parametrize("options", [(), ("--no-watch", "--log-pod", "team-a/operator-0")])
+    def test_no_way_to_an_api_server(self, tmp_path: Path, options: tuple[str, ...]) -> None:
+        """It is said at once, with the exit code of a missing input, and not tried for ever."""
+        command = [*PROGRAM, "--listen", f"127.0.0.1:{free_port()}", *options]
+        environment = {**os.environ, "HOME": str(tmp_path), "KUBECONFIG": str(tmp_path / "none")}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20.0, check=False)
+        assert done.returncode == 3
+        assert "none" in done.stderr
+        assert "Traceback" not in done.stderr
+
     def test_an_api_server_that_is_not_there(self, tmp_path: Path) -> None:
         """The rest goes on, and the process is alive."""
         kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", f"http://127.0.0.1:{free_port()}")

@@ -242,11 +242,13 @@ class KubeClient:
             self._http.close()
 
 
-def require() -> None:
-    """Import what a client needs: it takes a while, and whoever starts should know at once that it is not there.
+def require(settings: ClientSettings) -> None:
+    """Import what a client needs, and read its configuration: whoever starts should know at once what is missing.
 
     Raises:
         SettingsError: the extra `kubernetes` is not installed.
+        InputNotFoundError: there is no service account and no kubeconfig, or no such context.
+        InputFormatError: the kubeconfig cannot be used.
     """
     for name in (
         "lightkube.core.exceptions",
@@ -255,6 +257,7 @@ def require() -> None:
         "httpx2",
     ):
         _module(name)
+    _configuration(settings, _module("lightkube.core.exceptions"))
 
 
 def connect(settings: ClientSettings, cancellation: Cancellation) -> KubeClient:
