@@ -208,7 +208,7 @@ class TestRun:
         assert failures == {"good": 0, "bad": bad.runs, "main": 0}
         assert lives[0].health() == {"bad": "ValueError: out of order"}
         assert "bad failed, and runs again in 0.05 s: out of order" in caplog.messages
-        assert "bad failed, and runs again in 0.2 s" in caplog.messages
+        assert "bad failed, and runs again in 0.2 s: out of order" in caplog.messages
 
     def test_a_part_that_ends_by_itself_is_left_alone(self) -> None:
         """There is nothing more to do, as at the end of standard input."""
