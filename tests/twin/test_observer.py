@@ -249,7 +249,7 @@ class TestLog:
         first, *_, last = (json.loads(line) for line in operator.watcher.log.lines)
         assert first["msg"] == "Successfully acquired lease"
         assert (last["logger"], last["msg"], last["worker count"]) == ("controllers.RayCluster", "Starting workers", 4)
-        assert [record.subject for record in records(operator)] == [Subject.LEADER_ACQUIRED]
+        assert [record.subject for record in records(operator)] == [Subject.LEADER_ACQUIRED, Subject.WORKERS_STARTED]
 
     def test_the_last_line_of_a_pass_without_a_write(self) -> None:
         """It tells when the key comes again; a pass that writes a status ends before the write."""
