@@ -51,7 +51,7 @@ class Joined:
         """Take in one record of the log."""
         if record.subject is Subject.SOURCE_STARTED:
             self._source_started(record)
-        elif record.name:
+        elif record.name and not (record.subject is Subject.LINE and self.tracker.touch(record)):
             self._apply(self.tracker.take(record))
 
     def change(self, time: float, change: Change[Observed]) -> None:

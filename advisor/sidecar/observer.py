@@ -199,11 +199,10 @@ class Observer:
                 self._joined.scraped(time, item)
 
     def _record(self, record: LogRecord) -> None:
-        key = f"{record.namespace}/{record.name}"
         if record.subject is Subject.POD_CREATED:
-            self._key_state.created_pods(record.time, key, 1)
+            self._key_state.created_pods(record.time, f"{record.namespace}/{record.name}", 1)
         elif record.subject is Subject.EXPECTATION:
-            self._key_state.unsatisfied(record.time, key, record.detail)
+            self._key_state.unsatisfied(record.time, f"{record.namespace}/{record.name}", record.detail)
         self._joined.record(record)
 
     def _change(self, time: float, change: Change[Observed]) -> None:

@@ -152,6 +152,19 @@ class ReconcileTracker:
         for name in [controller] if controller is not None else list(self._controllers):
             self._controllers.pop(name, None)
 
+    def touch(self, record: LogRecord) -> bool:
+        """Take in a plain line of an open reconcile, which tells but that it went on; False where it is none."""
+        controller = self._controllers.get(record.controller)
+        key = f"{record.namespace}/{record.name}"
+        found = None if controller is None else controller.open.get(key)
+        if controller is None or found is None or found.identity != record.reconcile_id:
+            return False
+        # Behind the others: in order of the last line.
+        del controller.open[key]
+        controller.open[key] = found
+        found.last = max(found.last, record.time)
+        return True
+
     def take(self, record: LogRecord) -> Iterator[Began | Ended]:
         """What one record tells, and what it lets be known of others; one of no reconcile tells nothing."""
         if not record.name or not record.reconcile_id:

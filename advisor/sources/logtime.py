@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 __all__ = ["LogClock", "duration_seconds", "seconds_of", "unix_seconds"]
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{3})(Z|[+-]\d\d:?\d\d)")
+_SECOND_END, _ZONE_AT = 19, 23
+"""Where the second of such a text ends, and where its zone begins."""
 _UNIT_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
 _DAYS_AND_WEEKS = re.compile(r"(\d+(?:\.\d+)?)([dw])")
 _HOURS = {"d": 24, "w": 168}
@@ -60,6 +62,10 @@ class LogClock:
             ValueError: it is neither.
         """
         if isinstance(stamp, str):
+            if (stamp[:_SECOND_END], stamp[_ZONE_AT:]) == self._second:
+                milliseconds = stamp[_SECOND_END + 1 : _ZONE_AT]
+                if stamp[_SECOND_END : _SECOND_END + 1] == "." and milliseconds.isascii() and milliseconds.isdigit():
+                    return self._second_begins + int(milliseconds) / 1000.0
             match = _STAMP.fullmatch(stamp)
             if match is None:
                 return self._parse(stamp)
