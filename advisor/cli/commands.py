@@ -20,6 +20,7 @@ _MODULES = {
     "explain": "advisor.cli.reference",
     "metrics": "advisor.cli.reference",
     "record": "advisor.cli.record",
+    "serve": "advisor.cli.serve",
     "sidecar": "advisor.cli.sidecar",
     "whatif": "advisor.cli.whatif",
     "simulate": "advisor.cli.simulate",

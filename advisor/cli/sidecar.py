@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from advisor.cli.durations import Duration
+from advisor.cli.stderrlog import log_to_stderr
 
 if TYPE_CHECKING:
     from queue import SimpleQueue
@@ -100,7 +101,7 @@ def sidecar(**asked: Any) -> int:  # noqa: ANN401 - the options
     """
     # Before anything else is imported: the first process of a container gets no signal that it does not ask for.
     with _asked_to_end() as asked_to_end:
-        _log_to_stderr()
+        log_to_stderr()
         try:
             settings = _settings(asked)
         except ValueError as error:
@@ -167,20 +168,3 @@ def _settings(asked: dict[str, Any]) -> "Settings":
         port=port,
         most_series=asked["max_series"],
     )
-
-
-def _log_to_stderr() -> None:
-    """Log with UTC times."""
-    import logging
-    import time
-
-    formatter = logging.Formatter("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s %(message)s", "%Y-%m-%dT%H:%M:%S")
-    formatter.converter = time.gmtime
-    handler = logging.StreamHandler()
-    handler.setFormatter(formatter)
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
-    for library in ("httpx", "httpx2", "httpcore", "lightkube"):
-        # Each request is not worth a line.
-        logging.getLogger(library).setLevel(logging.WARNING)
-    # A full disk or a closed pipe behind standard error is nothing to fail of.
-    logging.raiseExceptions = False

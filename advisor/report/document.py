@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from advisor.report.markup import Child, Markup, blocks, element
 
-__all__ = ["Section", "page", "wide_table"]
+__all__ = ["Section", "page", "served_page", "style_text", "wide_table"]
 
 
 class Section(NamedTuple):
@@ -30,21 +30,58 @@ def page(title: str, header: Markup, sections: Sequence[Section], *, skip: str, 
         styles: names of the style sheets in this package, later ones over earlier ones.
     """
     links = [element("a", one.title, href=f"#{one.name}") for one in sections]
-    body = blocks(
-        [
-            element("a", skip, class_="skip", href=f"#{sections[0].name}"),
-            header,
-            element("nav", blocks(links), aria_label="Sections"),
-            element("main", blocks(map(_section, sections))),
-            element("footer", element("p", "Times are UTC. Made by kuberay-advisor, which changed nothing.")),
-        ]
+    return _document(
+        _head(title, styles), [_skip_link(skip, sections), header, _section_links(links), *_body(sections)]
     )
-    return f"<!doctype html>\n{element('html', _head(title, styles), element('body', body), lang='en')}\n"
+
+
+def served_page(
+    title: str, header: Markup, sections: Sequence[Section], *, skip: str, sheets: Sequence[str], navigation: Markup
+) -> str:
+    """The same with style sheets by their addresses and a navigation above, as a server's policy allows it."""
+    links = [element("a", one.title, href=f"#{one.name}") for one in sections] if len(sections) > 1 else []
+    head = element("head", blocks([*_metas(title), *(element("link", rel="stylesheet", href=one) for one in sheets)]))
+    parts = [_skip_link(skip, sections), navigation, header, _section_links(links) if links else None, *_body(sections)]
+    return _document(head, parts)
+
+
+def _skip_link(text: str, sections: Sequence[Section]) -> Markup:
+    """A link past what stands above the first section."""
+    return element("a", text, class_="skip", href=f"#{sections[0].name}")
+
+
+def _section_links(links: Sequence[Markup]) -> Markup:
+    """Links to the sections."""
+    return element("nav", blocks(links), aria_label="Sections")
+
+
+def _body(sections: Sequence[Section]) -> tuple[Markup, Markup]:
+    """The sections, and what stands below them."""
+    footer = element("footer", element("p", "Times are UTC. Made by kuberay-advisor, which changed nothing."))
+    return element("main", blocks(map(_section, sections))), footer
+
+
+def _document(head: Markup, parts: Iterable[Child]) -> str:
+    return f"<!doctype html>\n{element('html', head, element('body', blocks(parts)), lang='en')}\n"
+
+
+def style_text(names: Sequence[str]) -> str:
+    """The text of style sheets of this package, one after the other."""
+    folder = files("advisor.report")
+    return "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
+
+
+def _metas(title: str) -> list[Markup]:
+    return [
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", title),
+    ]
 
 
 def _head(title: str, styles: Sequence[str]) -> Markup:
-    folder = files("advisor.report")
-    style = "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in styles)
+    style = style_text(styles)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     # Whatever a name or an error text may hold: a browser runs and loads nothing here.
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

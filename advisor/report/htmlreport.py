@@ -26,21 +26,22 @@ from advisor.report.wording import (
     source_line,
 )
 
-__all__ = ["render_html"]
+__all__ = ["render_html", "report_header", "report_sections"]
 
 
 def render_html(report: Report) -> str:
     """The whole document, with a line end."""
     return page(
         f"{report.operator} operator: {report.verdict}",
-        _header(report),
-        list(_sections(report)),
+        report_header(report),
+        list(report_sections(report)),
         skip="Skip to the advice",
         styles=("style.css",),
     )
 
 
-def _header(report: Report) -> Markup:
+def report_header(report: Report) -> Markup:
+    """The verdict, what it is about, and the advice in short."""
     severity = report.findings[0].severity.value
     return element(
         "header",
@@ -55,7 +56,7 @@ def _header(report: Report) -> Markup:
     )
 
 
-def _sections(report: Report) -> Iterator[Section]:
+def report_sections(report: Report) -> Iterator[Section]:
     """Id, title and content of each section that has something to say."""
     yield Section("advice", "Advice", blocks(_advice(report)))
     if charts := blocks(_charts(report)):

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 __all__ = ["Child", "Markup", "blocks", "element", "number", "printable"]
 
-_VOID = frozenset({"meta", "line", "rect", "path", "circle"})
+_VOID = frozenset({"meta", "link", "input", "line", "rect", "path", "circle"})
 """Elements that are written without content; those of SVG close themselves."""
+_HTML_VOID = frozenset({"meta", "link", "input"})
 
 # Control characters, and those that turn the direction of the text around them.
 _UNPRINTABLE = re.compile(
@@ -42,7 +43,7 @@ def element(name: str, /, *children: Child, **attributes: str | float | None) ->
         if value is not None
     )
     if name in _VOID:
-        return Markup(f"<{name}{written}>" if name == "meta" else f"<{name}{written}/>")
+        return Markup(f"<{name}{written}>" if name in _HTML_VOID else f"<{name}{written}/>")
     return Markup(f"<{name}{written}>{''.join(map(_content, children))}</{name}>")
 
 

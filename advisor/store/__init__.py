@@ -1,0 +1,16 @@
+"""The history of the advisor service, in one SQLite file."""
+
+from advisor.store.errors import StoreOpenError, StoreReadError, StoreWriteError
+from advisor.store.records import ChangeRow, FailureRow, OperatorStatus, ReportRow
+from advisor.store.store import Store
+
+__all__ = [
+    "ChangeRow",
+    "FailureRow",
+    "OperatorStatus",
+    "ReportRow",
+    "Store",
+    "StoreOpenError",
+    "StoreReadError",
+    "StoreWriteError",
+]

@@ -1,0 +1,118 @@
+"""The API for programs: JSON under ``/api/v1``, described by OpenAPI (``openapi.json`` beside this module).
+
+Lists come in pages: ``next`` is the address of the following one, null at the end. Every answer has an ETag.
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Any, Final
+
+import msgspec
+from flask import Blueprint, Response, abort, request, url_for
+
+from advisor.diagnosis.findings import RULES
+from advisor.store.records import OperatorStatus, ReportRow
+from advisor.web.state import Service
+
+__all__ = ["blueprint", "openapi"]
+
+_JSON: Final = "application/json"
+_MOST: Final = 500
+_USUAL: Final = 100
+
+
+def openapi() -> bytes:
+    """The description of this API."""
+    return files("advisor.web").joinpath("openapi.json").read_bytes()
+
+
+def blueprint(service: Service) -> Blueprint:
+    """All routes."""
+    api = Blueprint("api", __name__, url_prefix="/api/v1")
+    api.add_url_rule("/openapi.json", "description", lambda: _answer(openapi()))
+    api.add_url_rule("/operators", "operators", lambda: _operators(service))
+    api.add_url_rule("/operators/<path:name>/reports", "reports", lambda name: _reports(service, name))
+    api.add_url_rule("/operators/<path:name>", "operator", lambda name: _encoded(_status(_known(service, name))))
+    api.add_url_rule("/reports/<int:number>", "report", lambda number: _report(service, number))
+    api.add_url_rule("/findings", "findings", _findings)
+    return api
+
+
+def _operators(service: Service) -> Response:
+    limit, after = _limit(), request.args.get("after", "")
+    found = sorted((one for one in service.store.statuses() if one.operator > after), key=lambda one: one.operator)
+    page = found[:limit]
+    following = url_for("api.operators", limit=limit, after=page[-1].operator) if len(found) > limit else None
+    return _encoded({"operators": [_status(one) for one in page], "next": following})
+
+
+def _reports(service: Service, name: str) -> Response:
+    _known(service, name)
+    limit = _limit()
+    rows = service.store.reports(name, before_id=_number("before"), limit=limit + 1)
+    page = rows[:limit]
+    following = url_for("api.reports", name=name, limit=limit, before=page[-1].id) if len(rows) > limit else None
+    return _encoded({"reports": [_row(one) for one in page], "next": following})
+
+
+def _report(service: Service, number: int) -> Response:
+    document = service.store.document(number)
+    if document is None:
+        abort(HTTPStatus.NOT_FOUND, f"there is no report {number} any more")
+    return _answer(document)
+
+
+def _findings() -> Response:
+    told = [{"code": one.code.value, "title": one.title, "meaning": one.page.meaning} for one in RULES]
+    return _encoded({"findings": told})
+
+
+def _known(service: Service, name: str) -> OperatorStatus:
+    status = service.status(name)
+    if status is None:
+        abort(HTTPStatus.NOT_FOUND, f"there is no operator {name!r} here")
+    return status
+
+
+def _status(status: OperatorStatus) -> Mapping[str, Any]:
+    failure = status.failure
+    return {
+        "name": status.operator,
+        "report": None if status.report is None else _row(status.report),
+        "failure": None if failure is None else {"time": failure.time, **msgspec.to_builtins(failure.failure)},
+    }
+
+
+def _row(row: ReportRow) -> Mapping[str, Any]:
+    verdict = msgspec.to_builtins(row.verdict)
+    return {"id": row.id, "time": row.time, "verdict": verdict, "report": url_for("api.report", number=row.id)}
+
+
+def _limit() -> int:
+    limit = _number("limit")
+    if limit is None:
+        return _USUAL
+    if not 1 <= limit <= _MOST:
+        abort(HTTPStatus.BAD_REQUEST, f"limit is 1 to {_MOST}, not {limit}")
+    return limit
+
+
+def _number(name: str) -> int | None:
+    text = request.args.get(name)
+    if text is None:
+        return None
+    if not text.isascii() or not text.isdigit():
+        abort(HTTPStatus.BAD_REQUEST, f"{name} is a whole number, not {text!r}")
+    return int(text)
+
+
+def _encoded(value: object) -> Response:
+    return _answer(msgspec.json.encode(value))
+
+
+def _answer(body: bytes) -> Response:
+    response = Response(body, content_type=_JSON)
+    response.add_etag()
+    response.make_conditional(request)
+    return response

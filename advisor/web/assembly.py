@@ -1,0 +1,148 @@
+"""The service's parts, joined: configuration, store, schedule, pages and the server that serves them."""
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from waitress.server import create_server
+
+from advisor.analysis import Options
+from advisor.errors import OutputError
+from advisor.model.finding import Severity
+from advisor.store.errors import StoreWriteError
+from advisor.store.store import Store
+from advisor.web.app import create_app
+from advisor.web.config import Config, Login, Notify
+from advisor.web.history import KeptHistory, StoreSink
+from advisor.web.notify import Notice, Notifier, NotifyRules
+from advisor.web.scheduler import Scheduler
+from advisor.web.security import Access
+from advisor.web.state import Service
+from advisor.web.targets import rules_of, watched
+from advisor.web.webhook import Webhook, webhooks_of
+
+__all__ = ["Advisor", "access_of"]
+
+_LOG: Final = logging.getLogger(__name__)
+_THREADS: Final = 8
+_PRUNE_SECONDS: Final = 300.0
+_STOP_SECONDS: Final = 2.0
+_NOBODYS: Final = "\0"
+"""No header can hold it."""
+
+
+class Advisor:
+    """The whole service.
+
+    Args:
+        config: everything that it is told.
+
+    Raises:
+        OutputError: it cannot serve at its address, or keep its history.
+        InputError: a file that the configuration names cannot be read.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._stop = threading.Event()
+        self._store = Store.open(config.store.path, now=time.time())
+        self._webhooks = [Webhook(one, random.random) for one in webhooks_of(config.notify)]
+        sink = StoreSink(self._store, Notifier(_rules(config.notify)), self._tell)
+        self._scheduler = Scheduler(rules_of(config.schedule), sink, random.random)
+        self._history = KeptHistory(self._store)
+        self._kinds: dict[str, str] = {}
+        self._scraping = threading.Event()
+        service = Service(
+            self._store,
+            self._scheduler.states,
+            time.time,
+            lambda name: self._kinds.get(name, "prometheus"),
+            stale_seconds=3.0 * config.schedule.interval_seconds,
+        )
+        app = create_app(service, access_of(config.login, config.listen.allowed_hosts, config.listen.host))
+        self._server = _serving(app, config.listen.host, config.listen.port)
+        self.apply(config)
+
+    @property
+    def address(self) -> str:
+        """Where it serves."""
+        return f"http://{self._server.effective_host}:{self._server.effective_port}/"
+
+    def start(self) -> None:
+        """Begin, in threads."""
+        for webhook in self._webhooks:
+            webhook.start()
+        self._scheduler.start()
+        for name, body in (("server", self._server.run), ("pruning", self._prune)):
+            threading.Thread(target=body, name=name, daemon=True).start()
+
+    def apply(self, config: Config) -> None:
+        """Watch what the configuration names from now on; who was watched before keeps his state.
+
+        Raises:
+            InputError: a file that it names cannot be read.
+        """
+        found = watched(config.operators, config.schedule, Options(), history=self._history)
+        self._kinds = {one.name: one.kind for one in config.operators}
+        self._scheduler.replace(found.targets, found.discoveries, rules_of(config.schedule))
+        self._scraping.set()
+        self._scraping = until = threading.Event()
+        for one in found.scrapes:
+            threading.Thread(target=one.run, args=(until,), name=f"scrape {one.name}", daemon=True).start()
+
+    def stop(self) -> None:
+        """End everything within a few seconds; what was kept stays kept."""
+        self._stop.set()
+        self._scraping.set()
+        self._server.close()
+        self._scheduler.stop(_STOP_SECONDS)
+        for webhook in self._webhooks:
+            webhook.stop(_STOP_SECONDS)
+        self._store.close()
+
+    def _tell(self, notices: Sequence[Notice]) -> None:
+        for webhook in self._webhooks:
+            webhook.send(notices)
+
+    def _prune(self) -> None:
+        while not self._stop.wait(_PRUNE_SECONDS):
+            try:
+                self._store.prune(time.time())
+            except StoreWriteError as error:
+                _LOG.warning("the history could not be thinned: %s", error)
+
+
+def access_of(login: Login, hosts: Sequence[str], host: str) -> Access:
+    """Who may ask, as the configuration says; the token's file is read for each request, so that it may be renewed."""
+    file = login.token_file
+    return Access(
+        hosts=(*hosts, host),
+        token=(lambda: None) if file is None else (lambda: _token(file)),
+        user_header=login.proxy_header or "",
+        proxies=login.proxy_trusted,
+    )
+
+
+def _token(file: Path) -> str:
+    """The token in a file; where that is gone or empty, one that nobody can have."""
+    try:
+        return file.read_text(encoding="utf-8").strip() or _NOBODYS
+    except OSError:
+        return _NOBODYS
+
+
+def _rules(notify: Notify) -> NotifyRules:
+    severities = frozenset(map(Severity, notify.severities))
+    return NotifyRules(severities=severities, cooldown_seconds=notify.cooldown_seconds)
+
+
+def _serving(app: Any, host: str, port: int) -> Any:  # noqa: ANN401 - waitress has no types
+    try:
+        return create_server(app, host=host, port=port, threads=_THREADS, ident=None)
+    except OSError as error:
+        raise OutputError(
+            f"cannot serve there: {error.strerror or error}", where=f"{host}:{port}", hint="choose another --listen"
+        ) from error

@@ -1,0 +1,122 @@
+"""What the service tells Prometheus: advice and findings of each operator's last report, and how analysing goes."""
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Final
+
+from flask import Blueprint, Response, request
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from advisor.model.advice import Direction
+from advisor.model.fleet import FleetKnob, FleetVerdict
+from advisor.web.state import Service
+
+__all__ = ["ServiceCollector", "blueprint"]
+
+_PLAIN: Final = "text/plain; charset=utf-8"
+_DIRECTIONS: Final = {Direction.RAISE: 1, Direction.KEEP: 0, Direction.LOWER: -1}
+
+
+class ServiceCollector(Collector):
+    """Exposes what the store holds; the names are fixed for rules and dashboards."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family."""
+        statuses = self._service.store.statuses()
+        verdicts = [(one.operator, one.report.verdict) for one in statuses if one.report is not None]
+        yield from _advice(verdicts)
+        yield _findings(verdicts)
+        success = GaugeMetricFamily(
+            "kuberay_advisor_analysis_last_success_timestamp_seconds",
+            "When the operator was last analysed.",
+            labels=("operator",),
+        )
+        for one in statuses:
+            if one.report is not None:
+                success.add_metric((one.operator,), one.report.time)
+        yield success
+        took = GaugeMetricFamily(
+            "kuberay_advisor_analysis_duration_seconds",
+            "How long the last analysis took.",
+            labels=("operator", "source"),
+        )
+        failing = GaugeMetricFamily(
+            "kuberay_advisor_analysis_failures_in_a_row",
+            "How often in a row the operator could not be analysed.",
+            labels=("operator", "source"),
+        )
+        errors = CounterMetricFamily(
+            "kuberay_advisor_analysis_errors",
+            "How often the operator could not be analysed.",
+            labels=("operator", "source"),
+        )
+        for target in self._service.targets():
+            labels = (target.name, self._service.kind(target.name))
+            failing.add_metric(labels, target.failures)
+            errors.add_metric(labels, target.failures_total)
+            if target.last_duration_seconds is not None:
+                took.add_metric(labels, target.last_duration_seconds)
+        yield from (took, failing, errors)
+
+
+def _advice(verdicts: list[tuple[str, FleetVerdict]]) -> Iterator[Metric]:
+    labels = ("operator", "setting")
+    current = GaugeMetricFamily("kuberay_advisor_current", "The setting as it is.", labels=labels)
+    advised = GaugeMetricFamily("kuberay_advisor_recommended", "The setting as advised.", labels=labels)
+    direction = GaugeMetricFamily(
+        "kuberay_advisor_recommended_direction", "1 to raise it, 0 to keep it, -1 to lower it.", labels=labels
+    )
+    for operator, verdict in verdicts:
+        for setting, knob in _knobs(verdict):
+            if knob.current is not None:
+                current.add_metric((operator, setting), knob.current)
+            if knob.value is not None:
+                advised.add_metric((operator, setting), knob.value)
+            if knob.direction in _DIRECTIONS:
+                direction.add_metric((operator, setting), _DIRECTIONS[knob.direction])
+    return iter((current, advised, direction))
+
+
+def _knobs(verdict: FleetVerdict) -> tuple[tuple[str, FleetKnob], ...]:
+    return ("concurrency", verdict.concurrency), ("qps", verdict.qps), ("burst", verdict.burst)
+
+
+def _findings(verdicts: list[tuple[str, FleetVerdict]]) -> Metric:
+    family = GaugeMetricFamily(
+        "kuberay_advisor_finding",
+        "1 for the first finding of the last report; its series ends with it.",
+        labels=("operator", "code", "severity"),
+    )
+    for operator, verdict in verdicts:
+        family.add_metric((operator, verdict.finding.value, verdict.severity.value), 1)
+    return family
+
+
+def blueprint(service: Service) -> Blueprint:
+    """Metrics and health."""
+    routes = Blueprint("metrics", __name__)
+    registry = CollectorRegistry()
+    registry.register(ServiceCollector(service))
+
+    @routes.get("/metrics")
+    def metrics() -> Response:
+        encode, kind = choose_encoder(request.headers.get("Accept", ""))
+        return Response(encode(registry), content_type=kind)
+
+    @routes.get("/healthz")
+    def alive() -> Response:
+        return Response("ok\n", content_type=_PLAIN)
+
+    @routes.get("/readyz")
+    def ready() -> Response:
+        if any(one.report is not None for one in service.store.statuses()):
+            return Response("ok\n", content_type=_PLAIN)
+        return Response("not yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE, content_type=_PLAIN)
+
+    return routes

@@ -1,0 +1,27 @@
+"""Errors as answers: problem details as RFC 9457 has them for programs, a page for people."""
+
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+from flask import Response, request
+
+from advisor.report.document import Section
+from advisor.report.markup import element
+from advisor.web.layout import respond
+
+__all__ = ["PROBLEM_TYPE", "problem"]
+
+PROBLEM_TYPE: Final = "application/problem+json"
+_API: Final = "/api/"
+
+
+def problem(status: HTTPStatus, detail: str) -> Response:
+    """An answer that says what is wrong, in the form that whoever asks can read."""
+    if request.path.startswith(_API):
+        body = {"type": "about:blank", "title": status.phrase, "status": int(status), "detail": detail}
+        return Response(msgspec.json.encode(body), status=status, content_type=PROBLEM_TYPE)
+    sentence = f"{detail[:1].upper()}{detail[1:]}."
+    header = element("header", element("h1", status.phrase))
+    section = Section("detail", "What is wrong", element("p", sentence))
+    return respond(status.phrase, header, [section], status=status)

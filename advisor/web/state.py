@@ -1,0 +1,52 @@
+"""What the pages read: the store, and how the schedule goes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from advisor.model.report import Report
+from advisor.store.records import OperatorStatus, ReportRow
+from advisor.store.store import Store
+from advisor.web.scheduler import RunState
+
+__all__ = ["Service", "decoded"]
+
+_REPORT: "msgspec.json.Decoder[Report]" = msgspec.json.Decoder(Report)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Everything that a page may ask.
+
+    Attributes:
+        store: the history.
+        targets: how each target's schedule goes.
+        kind: how a target is reached: prometheus, scrape or sidecar; "" where that is not known.
+        clock: Unix seconds.
+        stale_seconds: from which age on a report is called stale.
+    """
+
+    store: Store
+    targets: Callable[[], Sequence[RunState]]
+    clock: Callable[[], float]
+    kind: Callable[[str], str] = lambda _: ""
+    stale_seconds: float = 900.0
+
+    def report(self, row: ReportRow) -> Report | None:
+        """The whole report of a row; None where it is no longer there."""
+        document = self.store.document(row.id)
+        return None if document is None else decoded(document)
+
+    def status(self, operator: str) -> OperatorStatus | None:
+        """How one operator is; None where there is none of this name."""
+        return next((one for one in self.store.statuses() if one.operator == operator), None)
+
+
+def decoded(document: bytes) -> Report:
+    """A report from its JSON.
+
+    Raises:
+        msgspec.DecodeError: it is none.
+    """
+    return _REPORT.decode(document)

@@ -1,0 +1,146 @@
+import json
+import re
+from http import HTTPStatus
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from advisor.model.advice import Direction
+from advisor.model.fleet import FleetKnob
+from advisor.model.report import Report
+from advisor.web.api import openapi
+from advisor.web.app import create_app
+from advisor.web.state import Service
+from tests.web.serving import NOW, World, failure, target
+
+DESCRIPTION: dict[str, Any] = json.loads(openapi())
+
+
+def fits(path: str, body: object) -> None:
+    """Check an answer against what OpenAPI says of its path."""
+    content = DESCRIPTION["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    jsonschema.validate(body, {**content, "components": DESCRIPTION["components"]})
+
+
+class TestDescription:
+    def test_has_every_route_and_no_other(self) -> None:
+        """What is described is served, and what is served is described."""
+        world = World()
+        app = create_app(Service(world.store, list, lambda: NOW), world.access)
+        rules = {rule.rule for rule in app.url_map.iter_rules() if rule.rule.startswith("/api/")}
+        assert {re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule) for rule in rules} == set(DESCRIPTION["paths"])
+
+    def test_is_served(self) -> None:
+        """As it is checked in."""
+        assert World().client().get("/api/v1/openapi.json").json == DESCRIPTION
+
+
+class TestOperators:
+    def test_pages_of_all(self) -> None:
+        """By name, a page at a time, each naming the next."""
+        world = World()
+        for name in ("c", "a", "b"):
+            world.analysed(name)
+        world.store.add_failure("d", NOW, failure())
+        client, address, names = world.client(), "/api/v1/operators?limit=2", []
+        while address:
+            answer = client.get(address).json
+            assert answer is not None
+            fits("/api/v1/operators", answer)
+            names += [one["name"] for one in answer["operators"]]
+            address = answer["next"]
+        assert names == ["a", "b", "c", "d"]
+
+    def test_one(self) -> None:
+        """With its last report and what failed since."""
+        world = World()
+        world.analysed("x/y")
+        world.store.add_failure("x/y", NOW, failure())
+        answer = world.client().get("/api/v1/operators/x/y").json
+        assert answer is not None
+        fits("/api/v1/operators/{name}", answer)
+        assert answer["failure"]["error"] == "connection refused"
+        assert answer["report"]["verdict"]["finding"] == "workers-saturated"
+
+    def test_reports(self) -> None:
+        """Newest first in pages; each leads to the whole report, which is that of the command line."""
+        world = World()
+        numbers = [world.analysed("one", NOW - 100.0 + minute) for minute in range(3)]
+        client = world.client()
+        first = client.get("/api/v1/operators/one/reports?limit=2").json
+        assert first is not None
+        fits("/api/v1/operators/{name}/reports", first)
+        assert [one["id"] for one in first["reports"]] == numbers[:0:-1]
+        second = client.get(first["next"]).json
+        assert second is not None
+        assert ([one["id"] for one in second["reports"]], second["next"]) == (numbers[:1], None)
+        whole = client.get(second["reports"][0]["report"])
+        assert msgspec.json.decode(whole.data, type=Report).operator == "one"
+
+    def test_findings(self) -> None:
+        """All codes with what they mean."""
+        answer = World().client().get("/api/v1/findings").json
+        fits("/api/v1/findings", answer)
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("path", "status", "detail"),
+        [
+            ("/api/v1/operators?limit=0", 400, "limit is 1 to 500, not 0"),
+            ("/api/v1/operators?limit=x", 400, "limit is a whole number, not 'x'"),
+            ("/api/v1/operators/none", 404, "there is no operator 'none' here"),
+            ("/api/v1/operators/none/reports", 404, "there is no operator 'none' here"),
+            ("/api/v1/reports/9", 404, "there is no report 9 any more"),
+        ],
+    )
+    def test_are_problems(self, path: str, status: int, detail: str) -> None:
+        """Type, title, status and detail, as RFC 9457 has them."""
+        answer = World().client().get(path)
+        assert answer.content_type == "application/problem+json"
+        body = json.loads(answer.data)
+        assert body == {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+
+    def test_an_unknown_path(self) -> None:
+        """Also where no route is."""
+        assert World().client().get("/api/v1/nothing").content_type == "application/problem+json"
+
+
+def test_an_answer_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its tag, only that it is unchanged comes back."""
+    client = World().client()
+    tag = client.get("/api/v1/operators").headers["ETag"]
+    assert client.get("/api/v1/operators", headers={"If-None-Match": tag}).status_code == 304
+
+
+class TestMetrics:
+    def test_advice_and_how_analysing_goes(self) -> None:
+        """Settings now and advised, their direction, the finding, and the schedule, under the fixed names."""
+        world = World(targets=[target("one", failures=2, failures_total=5)])
+        world.analysed("one", qps=FleetKnob(direction=Direction.NO_NUMBER, current=None, value=None))
+        world.store.add_failure("two", NOW, failure())
+        text = world.client().get("/metrics").text
+        samples = {
+            (sample.name, *sorted(sample.labels.values())): sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+        }
+        assert samples["kuberay_advisor_current", "concurrency", "one"] == 1.0
+        assert samples["kuberay_advisor_recommended", "concurrency", "one"] > 1.0
+        assert samples["kuberay_advisor_recommended_direction", "concurrency", "one"] == 1.0
+        assert ("kuberay_advisor_recommended_direction", "one", "qps") not in samples
+        assert samples["kuberay_advisor_finding", "critical", "one", "workers-saturated"] == 1.0
+        assert samples["kuberay_advisor_analysis_last_success_timestamp_seconds", "one"] == NOW - 60.0
+        assert samples["kuberay_advisor_analysis_duration_seconds", "one", "prometheus"] == 1.25
+        assert samples["kuberay_advisor_analysis_failures_in_a_row", "one", "prometheus"] == 2.0
+        assert samples["kuberay_advisor_analysis_errors_total", "one", "prometheus"] == 5.0
+
+    def test_probes(self) -> None:
+        """Alive from the start; ready once there is a report."""
+        world = World()
+        assert (world.client().get("/healthz").status_code, world.client().get("/readyz").status_code) == (200, 503)
+        world.analysed("one")
+        assert world.client().get("/readyz").status_code == 200
