@@ -85,16 +85,16 @@ def _fixed(name: str, field: str, default: object, read: Reader, about: str) -> 
 KEYS: Final[tuple[Key, ...]] = (
     _fixed("listen.host", "host", "127.0.0.1", host, "address to serve at; from this machine only by default"),
     _fixed("listen.port", "port", 8095, count(0, 65535), "port to serve at; 0 takes a free one"),
-    _key(
+    _fixed(
         "listen.allowed_hosts",
         "allowed_hosts",
         (),
         host_list,
         "names under which browsers may ask, beside localhost and `listen.host`; `*.` at the front is any subdomain",
     ),
-    _file("login.token_file", "holds the token that readers need; read again when it changes"),
-    _key("login.proxy_header", "proxy_header", None, header_name, "header in which a reverse proxy names the reader"),
-    _key(
+    _file("login.token_file", "holds the token that readers need; read again when it changes", needs_restart=True),
+    _fixed("login.proxy_header", "proxy_header", None, header_name, "header in which a reverse proxy names the reader"),
+    _fixed(
         "login.proxy_trusted",
         "proxy_trusted",
         (),
@@ -138,16 +138,16 @@ KEYS: Final[tuple[Key, ...]] = (
         "after failures each pause is twice the one before, up to this",
     ),
     _key("schedule.at_a_time", "at_a_time", 4, count(1, 256), "analyses at a time"),
-    _file("notify.webhook_url_file", "holds the URL to which notices go as JSON; read for each"),
-    _file("notify.slack_url_file", "holds the URL of a Slack-compatible webhook; read for each"),
-    _key(
+    _file("notify.webhook_url_file", "holds the URL to which notices go as JSON; read for each", needs_restart=True),
+    _file("notify.slack_url_file", "holds the URL of a Slack-compatible webhook; read for each", needs_restart=True),
+    _fixed(
         "notify.severities",
         "severities",
         (Severity.CRITICAL.value,),
         words([one.value for one in Severity]),
         "findings that are worth a notice",
     ),
-    _key(
+    _fixed(
         "notify.cooldown",
         "cooldown_seconds",
         6 * _HOUR,
