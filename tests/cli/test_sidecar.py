@@ -22,7 +22,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
         return 0
 
     monkeypatch.setattr("advisor.sidecar.process.run", remember)
-    monkeypatch.setattr("advisor.cli.sidecar._log_to_stderr", lambda: None)
+    monkeypatch.setattr("advisor.cli.sidecar.log_to_stderr", lambda: None)
     return found
 
 
