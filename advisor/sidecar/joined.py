@@ -6,6 +6,7 @@ Everything is taken in order of its own time; `Joined` reads no clock and does n
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from advisor.model.raw import LogRecord, Subject
+from advisor.queueing.handlers import is_unchanged
 from advisor.queueing.informer import Change, ChangeType
 from advisor.queueing.types import AddOptions
 from advisor.sidecar.gauges import Gauges
@@ -64,7 +65,7 @@ class Joined:
             known.pop(one.key, None)
         else:
             known[one.key] = change.new
-        if change.type is ChangeType.UPDATE and _is_same_version(change):
+        if change.type is ChangeType.UPDATE and is_unchanged(change):
             # A list made anew here, not there.
             return
         now_ns = as_ns(time)
@@ -177,8 +178,3 @@ class _Keys:
 
     def add(self, now_ns: int, options: AddOptions, *keys: str) -> None:  # noqa: ARG002 - the protocol's arguments
         self.keys.update(dict.fromkeys(keys))
-
-
-def _is_same_version(change: Change[Observed]) -> bool:
-    old, new = change.old, change.new
-    return old is not None and new is not None and old.resource_version == new.resource_version

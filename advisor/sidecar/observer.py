@@ -33,9 +33,9 @@ from advisor.sources.exposition import Exposition
 __all__ = ["ObservedOperator", "Observer", "ObserverSettings"]
 
 _STEP_SECONDS = 0.25
+"""The longest time that delays wait for what has expired to be handed on, where nothing else comes."""
 _VERBOSE_SECONDS = 60.0
 """A queue whose content the log told within this time is known exactly."""
-
 
 _WATCHED = frozenset(kind for rules in RULES.values() for kind, _ in rules.watches)
 
@@ -164,15 +164,14 @@ class Observer:
             )
 
     def _advance(self, now: float) -> None:
-        behind_since = self._log_time if self._is_behind else None
         for kind in set(self._synced()) - self._listed:
             # Behind its objects, which wait as well.
             self._listed.add(kind)
             self._inbox.put(now, _Listed(kind))
-        for time, item in self._inbox.due(now, behind_since):
+        for time, item in self._inbox.due(now, self._behind_since):
             self._tick(time)
             self._take(time, item)
-        self._tick(self._inbox.settled(now, behind_since))
+        self._tick(self._settled(now))
 
     def _tick(self, time: float) -> None:
         # Delays expire with whatever a queue is told next as well; for the rest a second is made of few steps.
@@ -217,6 +216,9 @@ class Observer:
     def _ended(self, event: Ended, priority: str) -> None:
         began = event.began
         self._accounting.setdefault(began.controller, Accounting()).ended(event)
+        if event.late:
+            # It has been counted; only its error was not known.
+            return
         reconcile = Reconcile(
             controller=began.controller,
             key=began.key,
@@ -230,9 +232,6 @@ class Observer:
             pods_created=event.pods_created,
             result=event.result,
         )
-        if event.late:
-            # It has been counted; only its error was not known.
-            return
         self._hitters.add(reconcile)
         self._hot_keys.add(reconcile)
         self._key_state.reconciled(reconcile)
@@ -265,7 +264,12 @@ class Observer:
         return self._hot_keys.view(settled, running, waiting)
 
     def _settled(self, now: float) -> float:
-        return self._inbox.settled(now, self._log_time if self._is_behind else None)
+        return self._inbox.settled(now, self._behind_since)
+
+    @property
+    def _behind_since(self) -> float | None:
+        """The time of the log's last record while the log is read behind its end."""
+        return self._log_time if self._is_behind else None
 
     def _new_hot_keys(self) -> HotKeys:
         return HotKeys(_WATCHED if self._settings.has_watches else ())

@@ -106,6 +106,14 @@ class _Controller:
     active_time: float = 0.0
     is_exact: bool = False
 
+    def went_on(self, one: _Open, time: float) -> None:
+        """An open one wrote a line."""
+        # Behind the others: in order of the last line.
+        key = one.began.key
+        del self.open[key]
+        self.open[key] = one
+        one.last = max(one.last, time)
+
     def close(self, one: _Open, time: float | None = None) -> Ended:
         """One is taken to have ended, at a time where that is known better than by its last line."""
         del self.open[one.began.key]
@@ -159,10 +167,7 @@ class ReconcileTracker:
         found = None if controller is None else controller.open.get(key)
         if controller is None or found is None or found.identity != record.reconcile_id:
             return False
-        # Behind the others: in order of the last line.
-        del controller.open[key]
-        controller.open[key] = found
-        found.last = max(found.last, record.time)
+        controller.went_on(found, record.time)
         return True
 
     def take(self, record: LogRecord) -> Iterator[Began | Ended]:
@@ -188,10 +193,7 @@ class ReconcileTracker:
             controller.is_exact = began.exact
             yield began
         else:
-            # Behind the others: in order of the last line.
-            del controller.open[key]
-            controller.open[key] = found
-            found.last = max(found.last, record.time)
+            controller.went_on(found, record.time)
             if record.subject is not Subject.LINE:
                 found.has_last_line = False
         if _note(found, record):
