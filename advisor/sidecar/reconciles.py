@@ -141,11 +141,6 @@ class ReconcileTracker:
             for one in controller.open.values():
                 yield one.began, one.last
 
-    def active(self, controller: str) -> int:
-        """How many of them are of one controller."""
-        found = self._controllers.get(controller)
-        return len(found.open) if found else 0
-
     def is_exact(self, controller: str) -> bool:
         """Whether the last reconcile that began did so by a verbose marker."""
         found = self._controllers.get(controller)
