@@ -133,7 +133,7 @@ def test_errors_are_those_of_the_command_line() -> None:
 READER = """
 import os, sys
 from pathlib import Path
-sys.path[:0] = sys.argv[2:]
+sys.path += sys.argv[2:]
 from advisor.store import Store, StoreWriteError
 from tests.store.storemade import FAILURE, NOW
 if os.getuid() == 0:
@@ -168,7 +168,8 @@ def test_a_file_that_may_not_be_written_is_read(tmp_path: Path, *, left_open: bo
         for one in above:
             one.chmod(0o555 if one == folder else modes[one] | 0o055)
         done = subprocess.run(
-            [sys.executable, "-c", READER, str(folder / "history.db"), *sys.path],
+            # The root comes last: the wheel is what is tested, not the source tree beside the tests.
+            [sys.executable, "-c", READER, str(folder / "history.db"), *sys.path, str(Path(__file__).parents[2])],
             capture_output=True,
             text=True,
             check=False,
