@@ -12,6 +12,8 @@ PYTHON ?= python3
 EXAMPLE ?= advisor/examples/saturated-one-worker
 # Passed on to pytest, for example: make unit PYTEST_ARGS="-p randomly -p no:cacheprovider -p 'randomly_seed=1'"
 PYTEST_ARGS ?=
+# Processes that share the tests. A file's tests stay together, since they may share a server.
+PYTEST_PROCESSES ?= 2
 # `make lock UPGRADE=--upgrade` moves every pin to the newest release; without it, pins that still fit stay.
 UPGRADE ?=
 
@@ -59,7 +61,7 @@ layers: .venv-test/.stamp ## import-linter: layers and purity
 unit: .venv-test/.stamp build ## pytest against the installed wheel, with branch coverage
 	$(TEST)/python -m pip install --quiet --no-deps --force-reinstall dist/*.whl
 	$(TEST)/coverage erase
-	PYTHONSAFEPATH=1 ADVISOR_EXPECT_WHEEL=1 $(TEST)/coverage run -m pytest $(PYTEST_ARGS)
+	PYTHONSAFEPATH=1 ADVISOR_EXPECT_WHEEL=1 $(TEST)/coverage run -m pytest --numprocesses $(PYTEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
 	$(TEST)/coverage combine --quiet
 	$(TEST)/coverage report
 
