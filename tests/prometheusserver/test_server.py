@@ -219,7 +219,9 @@ def test_text_that_is_no_openmetrics_is_refused(
     assert list(temporary.iterdir()) == []
 
 
-@pytest.mark.parametrize("content", [None, b"no gzip", gzip.compress(b"a 1 5\n# EOF\n" * 99)[:-20]])
+@pytest.mark.parametrize(
+    "content", [None, b"no gzip", gzip.compress(b"a 1 5\n# EOF\n" * 99, mtime=0)[:-20]], ids=["none", "plain", "cut"]
+)
 def test_a_file_that_cannot_be_read_is_named(prometheus_tool: Tool, tmp_path: Path, content: bytes | None) -> None:
     """One that is not there, is not packed, or is cut off."""
     path = tmp_path / "metrics.om.gz"
