@@ -19,7 +19,7 @@ from advisor.model.comparison import (
 from advisor.model.signal import Unit
 from advisor.model.text import format_change, format_value
 from advisor.report.layout import bullet, indented, plain, table, title
-from advisor.report.markdown import escape
+from advisor.report.markdowntext import escape
 
 __all__ = ["comparison_markdown", "plain_comparison", "print_comparison"]
 

@@ -19,7 +19,7 @@ class Section(NamedTuple):
     content: Markup
 
 
-def page(title: str, header: Markup, sections: Sequence[Section], *, skip: str, styles: Sequence[str]) -> str:
+def page(title: str, header: Markup, sections: Sequence[Section], *, skip: str, style: str) -> str:
     """The whole document, with a line end.
 
     Args:
@@ -27,22 +27,36 @@ def page(title: str, header: Markup, sections: Sequence[Section], *, skip: str, 
         header: what stands above the sections.
         sections: at least one, linked from above.
         skip: text of the link that leads to the first section.
-        styles: names of the style sheets in this package, later ones over earlier ones.
+        style: the text of its style sheet.
     """
-    links = [element("a", one.title, href=f"#{one.name}") for one in sections]
-    return _document(
-        _head(title, styles), [_skip_link(skip, sections), header, _section_links(links), *_body(sections)]
-    )
+    parts = [_skip_link(skip, sections), header, _section_links(sections), *_body(sections)]
+    return _document(_head(title, style), parts)
 
 
 def served_page(
-    title: str, header: Markup, sections: Sequence[Section], *, skip: str, sheets: Sequence[str], navigation: Markup
+    title: str,
+    header: Markup,
+    sections: Sequence[Section],
+    *,
+    skip: str,
+    head: Sequence[Markup],
+    navigation: Markup,
+    below: Markup,
 ) -> str:
-    """The same with style sheets by their addresses and a navigation above, as a server's policy allows it."""
-    links = [element("a", one.title, href=f"#{one.name}") for one in sections] if len(sections) > 1 else []
-    head = element("head", blocks([*_metas(title), *(element("link", rel="stylesheet", href=one) for one in sheets)]))
-    parts = [_skip_link(skip, sections), navigation, header, _section_links(links) if links else None, *_body(sections)]
-    return _document(head, parts)
+    """The same as a server has it, whose policy stands in its answer.
+
+    Args:
+        title: for the browser.
+        header: what stands above the sections.
+        sections: at least one.
+        skip: text of the link that leads to the first section.
+        head: links to style sheets and scripts.
+        navigation: what stands above everything.
+        below: what stands in the footer.
+    """
+    links = _section_links(sections) if len(sections) > 1 else None
+    parts = [_skip_link(skip, sections), navigation, header, links, *_body(sections, below)]
+    return _document(element("head", blocks([*_metas(title), *head])), parts)
 
 
 def _skip_link(text: str, sections: Sequence[Section]) -> Markup:
@@ -50,15 +64,16 @@ def _skip_link(text: str, sections: Sequence[Section]) -> Markup:
     return element("a", text, class_="skip", href=f"#{sections[0].name}")
 
 
-def _section_links(links: Sequence[Markup]) -> Markup:
+def _section_links(sections: Sequence[Section]) -> Markup:
     """Links to the sections."""
+    links = [element("a", one.title, href=f"#{one.name}") for one in sections]
     return element("nav", blocks(links), aria_label="Sections")
 
 
-def _body(sections: Sequence[Section]) -> tuple[Markup, Markup]:
+def _body(sections: Sequence[Section], below: Markup | None = None) -> tuple[Markup, Markup]:
     """The sections, and what stands below them."""
-    footer = element("footer", element("p", "Times are UTC. Made by kuberay-advisor, which changed nothing."))
-    return element("main", blocks(map(_section, sections))), footer
+    told = element("p", "Times are UTC. Made by kuberay-advisor, which changed nothing.")
+    return element("main", blocks(map(_section, sections))), element("footer", told if below is None else below)
 
 
 def _document(head: Markup, parts: Iterable[Child]) -> str:
@@ -80,8 +95,7 @@ def _metas(title: str) -> list[Markup]:
     ]
 
 
-def _head(title: str, styles: Sequence[str]) -> Markup:
-    style = style_text(styles)
+def _head(title: str, style: str) -> Markup:
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     # Whatever a name or an error text may hold: a browser runs and loads nothing here.
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

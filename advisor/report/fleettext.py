@@ -14,7 +14,7 @@ from advisor.model.finding import Severity
 from advisor.model.fleet import Fleet
 from advisor.report.fleetwording import HEADS, cells, failure_lines, head_line, left_line
 from advisor.report.layout import bullet, plain, table, title
-from advisor.report.markdown import escape
+from advisor.report.markdowntext import escape
 
 __all__ = ["plain_fleet", "print_fleet", "render_fleet_markdown"]
 

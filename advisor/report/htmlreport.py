@@ -6,7 +6,7 @@ from advisor.model.finding import Finding
 from advisor.model.report import Report
 from advisor.model.text import format_value
 from advisor.report.charts import draw_chart, draw_range, draw_shares, draw_swatch
-from advisor.report.document import Section, page, wide_table
+from advisor.report.document import Section, page, style_text, wide_table
 from advisor.report.markup import Markup, blocks, element
 from advisor.report.panels import charts_of
 from advisor.report.wording import (
@@ -36,7 +36,7 @@ def render_html(report: Report) -> str:
         report_header(report),
         list(report_sections(report)),
         skip="Skip to the advice",
-        styles=("style.css",),
+        style=style_text(("style.css",)),
     )
 
 

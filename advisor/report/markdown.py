@@ -4,11 +4,11 @@ Names and error texts come from outside: nothing in them becomes markup, a link,
 """
 
 import html
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from advisor.model.finding import Finding
 from advisor.model.report import EpisodeReport, Report
+from advisor.report.markdowntext import bars, code, escape, fenced, inline, unlinked
 from advisor.report.markup import printable
 from advisor.report.wording import (
     KEY_HEADS,
@@ -27,31 +27,11 @@ from advisor.report.wording import (
     source_line,
 )
 
-__all__ = ["escape", "render_markdown_report"]
+__all__ = ["render_markdown_report"]
 
 _MOST_EPISODES = 20
 """A comment is read at once; of a long recording the episodes that lost most are enough."""
-_SPECIAL = re.compile(r"[\\`*\[\]<~$|]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|&(?=[#A-Za-z])")
-_LEADING = re.compile(r"^(?=[-+=>#])")
-_NUMBERED = re.compile(r"^(\d+)(?=[.)](?:\s|$))")
-# What GitHub turns into a link, a mention or a reference although it is plain text: a comment inside breaks it up.
-_LINKED = re.compile(r"@(?=\w)|#(?=\d)|GH-(?=\d)|:(?=//)|(?i:www(?=\.))")
-_BROKEN = "<!-- -->"
 _LANGUAGES = {"helm-values": "yaml", "kustomize": "yaml", "configuration": "yaml", "deployment-args": "json"}
-
-
-def escape(text: str) -> str:
-    """Text that shows as it is wherever a line of Markdown begins or goes on."""
-    return _NUMBERED.sub(rf"\g<0>{_BROKEN}", _LEADING.sub(r"\\", _inline(text)))
-
-
-def _inline(text: str) -> str:
-    """Text on one line that shows as it is inside a line."""
-    return _unlinked(_SPECIAL.sub(r"\\\g<0>", " ".join(printable(text).split())))
-
-
-def _unlinked(text: str) -> str:
-    return _LINKED.sub(rf"\g<0>{_BROKEN}", text)
 
 
 def render_markdown_report(report: Report) -> str:
@@ -72,16 +52,16 @@ def _parts(report: Report) -> Iterator[str]:
         yield _table(("", "share", "bounds"), ((one.name, f"{one.share:.0%}", one.bounds) for one in shares))
     if keys := key_cells(report):
         yield "### Who takes the time"
-        yield _table(KEY_HEADS, ((_code(name), *cells) for name, *cells in keys), ready=(0,))
+        yield _table(KEY_HEADS, ((code(name), *cells) for name, *cells in keys), ready=(0,))
     if len(report.episodes) > 1:
         yield "### Episodes"
         yield from _episodes(report.episodes, report.source.window.start)
     if report.source.notes:
         yield "### Skipped while reading"
-        yield _list(f"{_code(note.where)}: {escape(note.message)}" for note in report.source.notes)
+        yield _list(f"{code(note.where)}: {escape(note.message)}" for note in report.source.notes)
     if report.missing:
         groups = missing_by_reason(report).items()
-        lines = (f"{escape(reason)}: {', '.join(map(_code, names))}" for reason, names in groups)
+        lines = (f"{escape(reason)}: {', '.join(map(code, names))}" for reason, names in groups)
         yield _details(f"What is not known ({len(report.missing)})", _list(lines))
 
 
@@ -102,11 +82,11 @@ def _advice(report: Report) -> Iterator[str]:
         yield f"#### Expected effect ({prediction_origin(report.predictions)})"
         yield _table(PREDICTION_HEADS, map(prediction_cells, report.predictions))
     for patch in advice.patches:
-        yield _details(f"Patch: {patch.title}", _fenced(patch.text, _LANGUAGES.get(patch.kind, "")))
+        yield _details(f"Patch: {patch.title}", fenced(patch.text, _LANGUAGES.get(patch.kind, "")))
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    head = f"**{finding.severity.value}** {_code(finding.code.value)}, {about_finding(finding)}"
+    head = f"**{finding.severity.value}** {code(finding.code.value)}, {about_finding(finding)}"
     yield f"{head}<br>\n{escape(finding.summary)}"
     evidence = [one.text for one in shown_evidence(finding)]
     checks = [check_line(check) for check in finding.checks]
@@ -126,25 +106,9 @@ def _episodes(episodes: Sequence[EpisodeReport], start: float) -> Iterator[str]:
         yield f"{len(episodes) - len(ranked)} more episodes lost less."
 
 
-def _code(text: str) -> str:
-    """Text as code, whatever backticks it has."""
-    line = " ".join(printable(text).split()) or " "
-    fence = "`" * (_longest_run(line) + 1)
-    return f"{fence} {line} {fence}" if "`" in line else f"{fence}{line}{fence}"
-
-
-def _fenced(text: str, language: str) -> str:
-    fence = "`" * max(3, _longest_run(text) + 1)
-    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
-
-
-def _longest_run(text: str) -> int:
-    return max(map(len, re.findall("`+", text)), default=0)
-
-
 def _details(summary: str, content: str) -> str:
     """Content to be opened; the blank lines make GitHub read it as Markdown."""
-    return f"<details><summary>{_unlinked(html.escape(printable(summary)))}</summary>\n\n{content}\n\n</details>"
+    return f"<details><summary>{unlinked(html.escape(printable(summary)))}</summary>\n\n{content}\n\n</details>"
 
 
 def _list(lines: Iterable[str]) -> str:
@@ -153,13 +117,8 @@ def _list(lines: Iterable[str]) -> str:
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, ready: Sequence[int] = ()) -> str:
     """A table; the columns ``ready`` are Markdown already, but for the bars, which would end a cell anywhere."""
-    lines = (_row(_bars(cell) if index in ready else _inline(cell) for index, cell in enumerate(row)) for row in rows)
+    lines = (_row(bars(cell) if index in ready else inline(cell) for index, cell in enumerate(row)) for row in rows)
     return "\n".join([_row(heads), _row(["---"] * len(heads)), *lines])
-
-
-def _bars(cell: str) -> str:
-    """A cell whose bars do not end it; a backslash before one is moved away, as it would take its escape."""
-    return cell.replace("\\|", "\\ |").replace("|", "\\|")
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from advisor.model.whatif import WhatIf
-from advisor.report.document import Section, page, wide_table
+from advisor.report.document import Section, page, style_text, wide_table
 from advisor.report.heatmap import heat_maps
 from advisor.report.markup import Markup, blocks, element
 from advisor.report.whatifwording import (
@@ -31,7 +31,7 @@ def render_whatif_html(result: WhatIf) -> str:
         _header(result),
         list(_sections(result)),
         skip="Skip to the forecast",
-        styles=("style.css", "whatif.css"),
+        style=style_text(("style.css", "whatif.css")),
     )
 
 

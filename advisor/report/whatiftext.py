@@ -7,7 +7,7 @@ from rich.text import Text
 
 from advisor.model.whatif import WhatIf
 from advisor.report.layout import bullet, indented, plain, table, title
-from advisor.report.markdown import escape
+from advisor.report.markdowntext import escape
 from advisor.report.whatifwording import (
     INTERVAL_NOTE,
     answer,

@@ -3,17 +3,17 @@
 Lists come in pages: ``next`` is the address of the following one, null at the end. Every answer has an ETag.
 """
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from flask import Blueprint, Response, abort, request, url_for
 
 from advisor.diagnosis.findings import RULES
-from advisor.store.records import OperatorStatus, ReportRow
+from advisor.store.records import OperatorStatus
 from advisor.web.state import Service
+from advisor.web.values import row_values, status_values
 
 __all__ = ["blueprint", "openapi"]
 
@@ -33,7 +33,7 @@ def blueprint(service: Service) -> Blueprint:
     api.add_url_rule("/openapi.json", "description", lambda: _answer(openapi()))
     api.add_url_rule("/operators", "operators", lambda: _operators(service))
     api.add_url_rule("/operators/<path:name>/reports", "reports", lambda name: _reports(service, name))
-    api.add_url_rule("/operators/<path:name>", "operator", lambda name: _encoded(_status(_known(service, name))))
+    api.add_url_rule("/operators/<path:name>", "operator", lambda name: _encoded(status_values(_known(service, name))))
     api.add_url_rule("/reports/<int:number>", "report", lambda number: _report(service, number))
     api.add_url_rule("/findings", "findings", _findings)
     return api
@@ -44,7 +44,7 @@ def _operators(service: Service) -> Response:
     found = sorted((one for one in service.store.statuses() if one.operator > after), key=lambda one: one.operator)
     page = found[:limit]
     following = url_for("api.operators", limit=limit, after=page[-1].operator) if len(found) > limit else None
-    return _encoded({"operators": [_status(one) for one in page], "next": following})
+    return _encoded({"operators": [status_values(one) for one in page], "next": following})
 
 
 def _reports(service: Service, name: str) -> Response:
@@ -53,7 +53,7 @@ def _reports(service: Service, name: str) -> Response:
     rows = service.store.reports(name, before_id=_number("before"), limit=limit + 1)
     page = rows[:limit]
     following = url_for("api.reports", name=name, limit=limit, before=page[-1].id) if len(rows) > limit else None
-    return _encoded({"reports": [_row(one) for one in page], "next": following})
+    return _encoded({"reports": [row_values(one) for one in page], "next": following})
 
 
 def _report(service: Service, number: int) -> Response:
@@ -73,20 +73,6 @@ def _known(service: Service, name: str) -> OperatorStatus:
     if status is None:
         abort(HTTPStatus.NOT_FOUND, f"there is no operator {name!r} here")
     return status
-
-
-def _status(status: OperatorStatus) -> Mapping[str, Any]:
-    failure = status.failure
-    return {
-        "name": status.operator,
-        "report": None if status.report is None else _row(status.report),
-        "failure": None if failure is None else {"time": failure.time, **msgspec.to_builtins(failure.failure)},
-    }
-
-
-def _row(row: ReportRow) -> Mapping[str, Any]:
-    verdict = msgspec.to_builtins(row.verdict)
-    return {"id": row.id, "time": row.time, "verdict": verdict, "report": url_for("api.report", number=row.id)}
 
 
 def _limit() -> int:

@@ -8,7 +8,8 @@ from flask import Response, request
 
 from advisor.report.document import Section
 from advisor.report.markup import element
-from advisor.web.layout import respond
+from advisor.web.layout import present
+from advisor.web.view import View
 
 __all__ = ["PROBLEM_TYPE", "problem"]
 
@@ -24,4 +25,4 @@ def problem(status: HTTPStatus, detail: str) -> Response:
     sentence = f"{detail[:1].upper()}{detail[1:]}."
     header = element("header", element("h1", status.phrase))
     section = Section("detail", "What is wrong", element("p", sentence))
-    return respond(status.phrase, header, [section], status=status)
+    return present(View(title=status.phrase, header=header, sections=[section], status=status))

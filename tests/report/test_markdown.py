@@ -14,7 +14,8 @@ from advisor.model.advice import Patch
 from advisor.model.report import Report
 from advisor.model.signal import Window
 from advisor.model.signals import Episode, EpisodeKind
-from advisor.report.markdown import escape, render_markdown_report
+from advisor.report.markdown import render_markdown_report
+from advisor.report.markdowntext import escape
 from advisor.report.markup import printable
 from advisor.sources.recording import RecordingSource
 from tests.report.hostile import TEXT, hostile

@@ -1,0 +1,58 @@
+"""Where reports come from, and how that goes."""
+
+from flask import Blueprint
+
+from advisor.model.signal import Unit
+from advisor.model.text import format_value
+from advisor.report.document import Section, wide_table
+from advisor.report.markup import Child, blocks, element
+from advisor.web.layout import present
+from advisor.web.pages.moves import UNKNOWN
+from advisor.web.scheduler import RunState
+from advisor.web.state import Service
+from advisor.web.view import View
+
+__all__ = ["register"]
+
+
+def register(routes: Blueprint, service: Service) -> None:
+    """``/data``."""
+    routes.add_url_rule("/data", "data", lambda: present(_data(service)))
+
+
+def _data(service: Service) -> View:
+    now = service.clock()
+    header = element("header", element("h1", "Data"), element("p", "Where reports come from, and how that goes."))
+    problem = service.store.problem
+    notes = [element("p", problem, class_="stale")] if problem else []
+    targets = service.targets()
+    rows = [_source(service, one, now) for one in targets]
+    heads = ("operator", "source", "next", "took", "failures in a row", "last error")
+    table = (
+        wide_table("Sources", heads, rows, numbers=(3, 4))
+        if rows
+        else element("p", "No source is configured.", class_="empty")
+    )
+    size = element("p", f"The history takes {service.store.size_bytes() / 1e6:.1f} MB.")
+    sections = [Section("sources", "Sources", blocks([*notes, table])), Section("history", "History", size)]
+    data = {"problem": problem, "size_bytes": service.store.size_bytes(), "sources": targets}
+    return View(title="Data", header=header, sections=sections, data=data)
+
+
+def _source(service: Service, state: RunState, now: float) -> list[Child]:
+    if state.hangs:
+        following = "hangs"
+    elif state.running_since is not None:
+        following = f"since {max(0.0, now - state.running_since):.0f} s"
+    else:
+        following = f"in {max(0.0, state.next_due - now):.0f} s"
+    took, failure = state.last_duration_seconds, state.last_failure
+    error = None if failure is None else element("span", failure.error, class_="stale")
+    return [
+        state.name,
+        service.kind(state.name) or UNKNOWN,
+        following,
+        UNKNOWN if took is None else format_value(took, Unit.SECONDS),
+        f"{state.failures}",
+        error,
+    ]
