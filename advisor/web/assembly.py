@@ -22,7 +22,7 @@ from advisor.web.notify import Notice, Notifier, NotifyRules
 from advisor.web.scheduler import Scheduler
 from advisor.web.security import Access
 from advisor.web.state import Service
-from advisor.web.targets import rules_of, watched
+from advisor.web.targets import Watched, rules_of, watched
 from advisor.web.webhook import Webhook, webhooks_of
 
 __all__ = ["Advisor", "access_of"]
@@ -55,11 +55,13 @@ class Advisor:
         self._history = KeptHistory(self._store)
         self._kinds: dict[str, str] = {}
         self._scraping = threading.Event()
+        self._watched = Watched((), (), ())
         service = Service(
             self._store,
             self._scheduler.states,
             time.time,
             lambda name: self._kinds.get(name, "prometheus"),
+            self._keeping,
             stale_seconds=3.0 * config.schedule.interval_seconds,
         )
         app = create_app(service, access_of(config.login, config.listen.allowed_hosts, config.listen.host))
@@ -89,6 +91,7 @@ class Advisor:
         self._kinds = {one.name: one.kind for one in config.operators}
         self._scheduler.replace(found.targets, found.discoveries, rules_of(config.schedule))
         self._scraping.set()
+        self._watched = found
         self._scraping = until = threading.Event()
         for one in found.scrapes:
             threading.Thread(target=one.run, args=(until,), name=f"scrape {one.name}", daemon=True).start()
@@ -102,6 +105,11 @@ class Advisor:
         for webhook in self._webhooks:
             webhook.stop(_STOP_SECONDS)
         self._store.close()
+
+    def _keeping(self, operator: str) -> str:
+        """Why what it tells is not kept; of several replicas one that is kept is enough."""
+        problems = [one.health() for one in self._watched.scrapes if one.operator == operator]
+        return problems[0] if problems and all(problems) else ""
 
     def _tell(self, notices: Sequence[Notice]) -> None:
         for webhook in self._webhooks:

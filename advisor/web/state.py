@@ -24,6 +24,7 @@ class Service:
         targets: how each target's schedule goes.
         kind: how a target is reached: prometheus, scrape or sidecar; "" where that is not known.
         clock: Unix seconds.
+        keeping: why what an operator or its sidecar tells is not kept just now; "" where it is, or need not be.
         stale_seconds: from which age on a report is called stale.
     """
 
@@ -31,6 +32,7 @@ class Service:
     targets: Callable[[], Sequence[RunState]]
     clock: Callable[[], float]
     kind: Callable[[str], str] = lambda _: ""
+    keeping: Callable[[str], str] = lambda _: ""
     stale_seconds: float = 900.0
 
     def report(self, row: ReportRow) -> Report | None:

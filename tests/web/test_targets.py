@@ -141,7 +141,7 @@ def test_a_store_that_is_not_there() -> None:
 
 
 def test_what_runs_for_each_kind(tmp_path: Path) -> None:
-    """Stores as a whole are discoveries; with a history, a scrape is a scraper for each replica and a target."""
+    """Stores are discoveries; with a history, a scrape is a scraper for each replica and a target, a sidecar both."""
     config = configured(
         {"name": "a", "prometheus": {"url": "http://x"}},
         {"name": "b", "scrape": {"urls": ["http://127.0.0.1:1", "http://127.0.0.1:2"], "interval": "7s"}},
@@ -155,7 +155,7 @@ def test_what_runs_for_each_kind(tmp_path: Path) -> None:
     assert without.scrapes == ()
     kept = run_of(config, history=Kept())
     assert [type(one) for one in kept.targets] == [OperatorTarget, KeptTarget, OperatorTarget]
-    assert [one.name for one in kept.scrapes] == ["scrape b 127.0.0.1:1", "scrape b 127.0.0.1:2"]
+    assert [one.name for one in kept.scrapes] == ["scrape b 127.0.0.1:1", "scrape b 127.0.0.1:2", "scrape c x:80"]
     lost = configured({"name": "b", "scrape": {"urls": ["https://x"], "ca_file": str(tmp_path / "none.pem")}})
     with pytest.raises(InputNotFoundError, match="holds no certificate"):
         run_of(lost, history=Kept())
