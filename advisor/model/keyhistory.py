@@ -11,10 +11,10 @@ class KeyPast(msgspec.Struct, frozen=True, kw_only=True):
     """One key over a time.
 
     ``busy_share`` is its part of all busy worker time of the operator that the log shows, null where there was none;
-    ``shares`` the same for each interval, null where it had no series. ``writers`` are field managers that wrote to it
-    most while it was hot, the last one first. ``hot_seconds`` is for how long it was hot; ``hot_since`` the first
-    scrape of the stretch that still goes on, null where it is not hot now, and ``hot_throughout`` that this stretch
-    reaches back to the first scrape of all, so that it may have begun before.
+    ``shares`` the same for each interval, ``rates`` its reconciles per second, null where it had no series. ``writers``
+    are field managers that wrote to it most while it was hot, the last one first. ``hot_seconds`` is for how long it
+    was hot; ``hot_since`` the first scrape of the stretch that still goes on, null where it is not hot now, and
+    ``hot_throughout`` that this stretch reaches back to the first scrape of all, so that it may have begun before.
     """
 
     controller: str
@@ -30,6 +30,7 @@ class KeyPast(msgspec.Struct, frozen=True, kw_only=True):
     hot_since: float | None
     hot_throughout: bool
     shares: tuple[float | None, ...]
+    rates: tuple[float | None, ...]
 
 
 class OtherPast(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,10 +66,10 @@ class NamespacePast(msgspec.Struct, frozen=True, kw_only=True):
 class KeyHistory(msgspec.Struct, frozen=True, kw_only=True):
     """Keys, namespaces and the rest, the heaviest first.
 
-    ``window`` reaches from the first scrape to the last one. ``bounds`` are Unix seconds; interval i of ``shares`` lies
-    between bounds i and i + 1. ``keys_left_out`` are keys that had series and are not among ``keys``; they are in all
-    sums. ``log_lag_seconds`` says how far behind the log the sidecar was at the last scrape, ``series_dropped`` how
-    many series it left out.
+    ``window`` reaches from the first scrape to the last one. ``bounds`` are Unix seconds; interval i of ``shares`` and
+    ``rates`` lies between bounds i and i + 1. ``keys_left_out`` are keys that had series and are not among ``keys``;
+    they are in all sums. ``log_lag_seconds`` says how far behind the log the sidecar was at the last scrape,
+    ``series_dropped`` how many series it left out.
     """
 
     window: Window

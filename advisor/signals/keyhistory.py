@@ -13,16 +13,17 @@ from advisor.model.raw import Series, SeriesStore
 from advisor.model.signal import Window
 from advisor.signals import sidecarnames as names
 from advisor.signals.curves import Curve, increase, increases
-from advisor.signals.hotspells import HotSpells
+from advisor.signals.hotspells import HotSpell, HotSpells
 from advisor.signals.instances import Instances, instance_of
 from advisor.signals.intervals import Intervals
-from advisor.signals.overtime import rounded
+from advisor.signals.overtime import Values, rounded
 from advisor.signals.resthistory import rest_curve
 
 __all__ = ["key_history"]
 
 _COUNTERS = (names.KEY_BUSY, names.KEY_RECONCILES, names.KEY_ERRORS, names.KEY_CONFLICTS)
-_MOST_KEYS = 50
+_MOST_KEYS = 200
+"""Ten times what a sidecar shows at a time: of a week with many changes the lightest are left out."""
 _MOST_NAMESPACES = 50
 _FEWEST_SCRAPES = 2
 
@@ -60,21 +61,17 @@ class _Counted:
         return cls(*(sum(column) for column in zip(*rows, strict=True))) if rows else cls(0.0, 0.0, 0.0, 0.0)
 
 
-def key_history(
-    store: SeriesStore, *, most: int = _MOST_KEYS, only: tuple[str, str, str] | None = None
-) -> KeyHistory | None:
+def key_history(store: SeriesStore, *, most: int = _MOST_KEYS) -> KeyHistory | None:
     """What the samples of a time tell of keys; None with fewer than two scrapes, or where none has any key.
 
     Args:
         store: samples of a sidecar.
-        most: keys that are listed.
-        only: controller ("" for any), namespace and name of a key: then it alone is listed, under each controller that
-            has it.
+        most: keys that are listed, the heaviest.
     """
     if not store.get(names.KEY_BUSY):
         return None
     history = _History(store)
-    return history.made(most, only) if history.is_long_enough else None
+    return history.made(most) if history.is_long_enough else None
 
 
 class _History:
@@ -98,7 +95,7 @@ class _History:
     def is_long_enough(self) -> bool:
         return len(self._scrapes) >= _FEWEST_SCRAPES
 
-    def made(self, most: int, only: tuple[str, str, str] | None) -> KeyHistory:
+    def made(self, most: int) -> KeyHistory:
         window = Window(self._scrapes[0], self._scrapes[-1])
         counted = {key: _counted(curves, window) for key, curves in self._keys.items()}
         rests = {controller: _counted(curves, window) for controller, curves in self._rests.items()}
@@ -106,25 +103,23 @@ class _History:
         ranked = sorted(counted, key=lambda key: (-counted[key].busy, -counted[key].reconciles, key))
         loaded = [key for key in ranked if counted[key].is_any]
         listed = loaded[:most]
-        if only is not None:
-            listed = [key for key in ranked if key[1:] == only[1:] and only[0] in ("", key.controller)]
         intervals = Intervals.cut(self._scrapes)
         spells = HotSpells(self._store.get(names.HOT_KEY), self._scrapes)
-        shares = self._shares(intervals, listed)
+        shares, rates = self._shares(intervals, listed), self._rates(intervals, listed)
         return KeyHistory(
             window=window,
             scrapes=len(self._scrapes),
             bounds=tuple(round(time, 3) for time in intervals.bounds),
             busy_seconds=whole,
-            keys=tuple(_past(key, counted[key], whole, spells, shares[key]) for key in listed),
-            keys_left_out=0 if only is not None else len(loaded) - len(listed),
+            keys=tuple(_past(key, counted[key], whole, spells.of(key), (shares[key], rates[key])) for key in listed),
+            keys_left_out=len(loaded) - len(listed),
             others=tuple(self._other(name, one, whole) for name, one in sorted(rests.items())),
             namespaces=tuple(_namespaces(counted, whole)[:_MOST_NAMESPACES]),
             log_lag_seconds=self._last(names.LOG_LAG, ""),
             series_dropped=self._last(names.SERIES_DROPPED, ""),
         )
 
-    def _shares(self, intervals: Intervals, listed: Sequence[_Key]) -> dict[_Key, tuple[float | None, ...]]:
+    def _shares(self, intervals: Intervals, listed: Sequence[_Key]) -> dict[_Key, Values]:
         """The part of all busy time that each key had, interval by interval."""
         bounds = intervals.bounds
         each = [curves[0] for curves in (*self._keys.values(), *self._rests.values())]
@@ -139,6 +134,16 @@ class _History:
                 for part, total, gap in rows
             )
         return shares
+
+    def _rates(self, intervals: Intervals, listed: Sequence[_Key]) -> dict[_Key, Values]:
+        """Reconciles per second of each key, interval by interval."""
+        rates = {}
+        for key in listed:
+            rows = zip(increases(self._keys[key][1], intervals.bounds), intervals.windows, strict=True)
+            rates[key] = tuple(
+                None if part is None or window is None else rounded(part / window.seconds) for part, window in rows
+            )
+        return rates
 
     def _other(self, controller: str, counted: _Counted, whole: float) -> OtherPast:
         return OtherPast(
@@ -184,8 +189,7 @@ def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def _past(key: _Key, counted: _Counted, whole: float, spells: HotSpells, shares: tuple[float | None, ...]) -> KeyPast:
-    spell = spells.of(key)
+def _past(key: _Key, counted: _Counted, whole: float, spell: HotSpell, over_time: tuple[Values, Values]) -> KeyPast:
     return KeyPast(
         controller=key.controller,
         namespace=key.namespace,
@@ -199,7 +203,8 @@ def _past(key: _Key, counted: _Counted, whole: float, spells: HotSpells, shares:
         hot_seconds=spell.seconds,
         hot_since=spell.since,
         hot_throughout=spell.is_throughout,
-        shares=shares,
+        shares=over_time[0],
+        rates=over_time[1],
     )
 
 

@@ -45,6 +45,8 @@ def rest_curve(rest: Series, keys: Sequence[Series], instances: Instances) -> Cu
 
 def _endings(series: Series, rest: Series) -> list[tuple[float, float]]:
     """Times of the rest's first samples without the series, each with the last value that the series had before."""
+    if series.times == rest.times:
+        return []
     found = []
     places = [rest.index_at(time) + 1 for time in series.times]
     for at, place in enumerate(places):

@@ -12,8 +12,9 @@ from flask import Blueprint, Response, abort, request, url_for
 
 from advisor.diagnosis.findings import RULES
 from advisor.store.records import OperatorStatus
+from advisor.web.loads import SPANS, USUAL_SPAN
 from advisor.web.state import Service
-from advisor.web.values import row_values, status_values
+from advisor.web.values import key_values, priority_values, row_values, status_values
 
 __all__ = ["blueprint", "openapi"]
 
@@ -33,6 +34,8 @@ def blueprint(service: Service) -> Blueprint:
     api.add_url_rule("/openapi.json", "description", lambda: _answer(openapi()))
     api.add_url_rule("/operators", "operators", lambda: _operators(service))
     api.add_url_rule("/operators/<path:name>/reports", "reports", lambda name: _reports(service, name))
+    api.add_url_rule("/operators/<path:name>/keys", "keys", lambda name: _keys(service, name))
+    api.add_url_rule("/operators/<path:name>/priorities", "priorities", lambda name: _priorities(service, name))
     api.add_url_rule("/operators/<path:name>", "operator", lambda name: _encoded(status_values(_known(service, name))))
     api.add_url_rule("/reports/<int:number>", "report", lambda number: _report(service, number))
     api.add_url_rule("/findings", "findings", _findings)
@@ -54,6 +57,23 @@ def _reports(service: Service, name: str) -> Response:
     page = rows[:limit]
     following = url_for("api.reports", name=name, limit=limit, before=page[-1].id) if len(rows) > limit else None
     return _encoded({"reports": [row_values(one) for one in page], "next": following})
+
+
+def _keys(service: Service, name: str) -> Response:
+    _known(service, name)
+    return _encoded(key_values(service, name, _window(), _limit()))
+
+
+def _priorities(service: Service, name: str) -> Response:
+    _known(service, name)
+    return _encoded(priority_values(service, name, _window()))
+
+
+def _window() -> str:
+    window = request.args.get("window", USUAL_SPAN)
+    if window not in SPANS:
+        abort(HTTPStatus.BAD_REQUEST, f"window is one of {', '.join(SPANS)}, not {window!r}")
+    return window
 
 
 def _report(service: Service, number: int) -> Response:

@@ -1,13 +1,14 @@
 """What the pages read: the store, and how the schedule goes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
 from advisor.model.report import Report
 from advisor.store.records import OperatorStatus, ReportRow
 from advisor.store.store import Store
+from advisor.web.loads import Loads
 from advisor.web.scheduler import RunState
 
 __all__ = ["Service", "decoded"]
@@ -34,6 +35,11 @@ class Service:
     kind: Callable[[str], str] = lambda _: ""
     keeping: Callable[[str], str] = lambda _: ""
     stale_seconds: float = 900.0
+    loads: Loads = field(init=False, repr=False, compare=False)
+    """Histories of keys and priorities."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loads", Loads(self.store, self.clock))
 
     def report(self, row: ReportRow) -> Report | None:
         """The whole report of a row; None where it is no longer there."""
