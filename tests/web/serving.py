@@ -65,6 +65,9 @@ class World:
     targets: Sequence[RunState] = ()
     store: Store = field(default_factory=lambda: Store.open(None, now=NOW))
     now: float = NOW
+    kind: str = "prometheus"
+    problem: str = ""
+    """Why nothing is kept just now."""
 
     def analysed(self, operator: str, time: float = NOW - 60.0, **changed: object) -> int:
         """Keep a report of an operator; its verdict may be changed."""
@@ -74,7 +77,9 @@ class World:
 
     def client(self) -> FlaskClient:
         """A client that asks by this machine's name."""
-        service = Service(self.store, lambda: self.targets, lambda: self.now, lambda _: "prometheus")
+        service = Service(
+            self.store, lambda: self.targets, lambda: self.now, lambda _: self.kind, lambda _: self.problem
+        )
         app = create_app(service, self.access)
         app.testing = False
         client = app.test_client()

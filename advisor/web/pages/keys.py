@@ -33,6 +33,7 @@ from advisor.web.view import View, moment
 __all__ = ["register"]
 
 _HEADS: Final = ("key", "controller", "busy", "busy time", "reconciles", "errors", "conflicts", "written by", "hot")
+_LONGEST_NAME: Final = 40
 _LONG_LOG_LAG_SECONDS: Final = 60.0
 _QUALITY: Final = (
     (
@@ -126,7 +127,7 @@ def _listed(history: KeyHistory, name: str, span: Span) -> Iterator[Section]:
     table = wide_table("Heaviest keys", _HEADS, rows, numbers=(2, 3, 4, 5, 6))
     yield Section("heaviest", "Heaviest keys", blocks([table, whole, more, *_bounds(history)]))
     lines = [
-        Line(f"{one.namespace}/{one.name}", style, one.shares)
+        Line(_short(f"{one.namespace}/{one.name}"), style, one.shares)
         for one, style in zip((one for one in shown if any_known(one.shares)), STYLES, strict=False)
     ]
     if lines:
@@ -137,18 +138,23 @@ def _listed(history: KeyHistory, name: str, span: Span) -> Iterator[Section]:
     yield Section("quality", "How far these figures go", _quality())
 
 
+def _short(key: str) -> str:
+    """A key as a legend has room for it."""
+    return key if len(key) <= _LONGEST_NAME else f"{key[: _LONGEST_NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
 def _row(one: KeyPast, name: str, span: Span) -> list[Child]:
     key = f"{one.namespace}/{one.name}"
     link = url_for("pages.keys", name=name, window=span.name, key=key, controller=one.controller)
     return [
-        element("a", key, href=link),
+        element("a", key, href=link, class_="long"),
         one.controller,
         UNKNOWN if one.busy_share is None else format_value(one.busy_share, Unit.RATIO),
         seconds(one.busy_seconds),
         count(one.reconciles),
         count(one.errors),
         count(one.conflicts),
-        ", ".join(one.writers) or UNKNOWN,
+        element("span", ", ".join(one.writers) or UNKNOWN, class_="long" if one.writers else None),
         _hot(one),
     ]
 
@@ -156,8 +162,8 @@ def _row(one: KeyPast, name: str, span: Span) -> list[Child]:
 def _hot(one: KeyPast) -> Child:
     if one.hot_since is not None:
         word = "since before " if one.hot_throughout else "since "
-        return element("span", word, moment(one.hot_since), class_="stale")
-    return f"for {seconds(one.hot_seconds)}, not now" if one.hot_seconds else UNKNOWN
+        return element("span", word, moment(one.hot_since), class_="long stale")
+    return element("span", f"for {seconds(one.hot_seconds)}, not now", class_="long") if one.hot_seconds else UNKNOWN
 
 
 def _others(history: KeyHistory) -> Iterator[list[Child]]:
@@ -191,7 +197,7 @@ def _bounds(history: KeyHistory) -> Iterator[Markup]:
 def _namespaces(history: KeyHistory) -> Markup:
     rows = (
         (
-            one.namespace,
+            element("span", one.namespace, class_="long"),
             UNKNOWN if one.busy_share is None else format_value(one.busy_share, Unit.RATIO),
             seconds(one.busy_seconds),
             count(one.reconciles),

@@ -175,7 +175,8 @@ def _notes(one: ControllerPriorities) -> Iterator[Markup]:
         yield element("p", text, class_="about")
     errors = [abs(each.depth_error) for each in one.priorities if each.depth_error is not None]
     if errors:
-        text = f"At the last scrape the sidecar's depth was off by {count(max(errors))} keys at most."
+        off = f"off the operator's own by {count(max(errors))}" if max(errors) else "the operator's own"
+        text = f"At the last scrape the depth of the sidecar's shadow was {off}."
         yield element("p", text, class_="about")
 
 
