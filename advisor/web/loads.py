@@ -24,7 +24,7 @@ SPANS: Final = {"1h": 3600.0, "6h": 6 * 3600.0, "24h": 86_400.0, "7d": 7 * 86_40
 """How far back a page looks, by the name that its address has."""
 USUAL_SPAN: Final = "1h"
 _INTERVALS: Final = 240
-_LEAST_SECONDS: Final = 5.0
+_LEAST_SECONDS: Final = 1.0
 _MOST_SECONDS: Final = 60.0
 _OWN_NAMES: Final = frozenset(
     name
@@ -51,26 +51,28 @@ class Loads:
     def keys(self, operator: str, seconds: float) -> KeyHistory | None:
         """Keys over the last so many seconds; None where nothing of them was kept in that time."""
 
-        def make() -> tuple[KeyHistory | None]:
-            found = self._store.series(operator, self._window(seconds), KEY_NAMES)
-            return (key_history(SeriesStore(found)),)
+        def make() -> tuple[tuple[KeyHistory | None], float]:
+            history = key_history(SeriesStore(self._store.series(operator, self._window(seconds), KEY_NAMES)))
+            return (history,), _good_for(None if history is None else history.window)
 
-        return self._keys.get((operator, seconds), _good_for(seconds), make)[0]
+        return self._keys.get((operator, seconds), make)[0]
 
     def priorities(self, operator: str, seconds: float) -> PriorityHistory | None:
         """Priorities over the last so many seconds; None where nothing of them was kept in that time."""
 
-        def make() -> tuple[PriorityHistory | None]:
+        def make() -> tuple[tuple[PriorityHistory | None], float]:
             window, names = self._window(seconds), PRIORITY_NAMES | _OWN_NAMES
             found, largest = (read(operator, window, names) for read in (self._store.series, self._store.peaks))
-            return (priority_history(SeriesStore(found), SeriesStore(largest)),)
+            history = priority_history(SeriesStore(found), SeriesStore(largest))
+            return (history,), _good_for(None if history is None else history.window)
 
-        return self._priorities.get((operator, seconds), _good_for(seconds), make)[0]
+        return self._priorities.get((operator, seconds), make)[0]
 
     def _window(self, seconds: float) -> Window:
         now = self._clock()
         return Window(now - seconds, now)
 
 
-def _good_for(seconds: float) -> float:
-    return min(_MOST_SECONDS, max(_LEAST_SECONDS, seconds / _INTERVALS))
+def _good_for(window: Window | None) -> float:
+    """An interval of a chart of it; a moment where there is nothing yet, as something may come soon."""
+    return _LEAST_SECONDS if window is None else min(_MOST_SECONDS, max(_LEAST_SECONDS, window.seconds / _INTERVALS))

@@ -15,10 +15,11 @@ _MOST: Final = 32
 
 @dataclass(slots=True)
 class _Place(Generic[Value]):
-    """One result, and until when it is good; locked while it is made."""
+    """One result, when it was made and for how long it is good; locked while it is made."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    until: float = float("-inf")
+    made: float = 0.0
+    seconds: float = 0.0
     value: Value | None = None
 
 
@@ -36,8 +37,8 @@ class Remembered(Generic[Key, Value]):
         self._places: OrderedDict[Key, _Place[Value]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Key, seconds: float, make: Callable[[], Value]) -> Value:
-        """The result of a key, made now unless that was less than some seconds ago.
+    def get(self, key: Key, make: Callable[[], tuple[Value, float]]) -> Value:
+        """The result of a key; ``make`` makes it, and says for how many seconds it is good.
 
         Whoever asks for the same meanwhile waits. What ``make`` raises is raised, and not remembered.
         """
@@ -47,8 +48,7 @@ class Remembered(Generic[Key, Value]):
             while len(self._places) > self._most:
                 self._places.popitem(last=False)
         with place.lock:
-            left = place.until - self._clock()
-            if not 0.0 < left <= seconds or place.value is None:
-                place.value = make()
-                place.until = self._clock() + seconds
+            if place.value is None or not 0.0 <= self._clock() - place.made < place.seconds:
+                place.value, place.seconds = make()
+                place.made = self._clock()
             return place.value

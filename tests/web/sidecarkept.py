@@ -2,7 +2,6 @@
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -110,35 +109,30 @@ def queue_view(*rows: tuple[str, int, float, int], quality: Quality = Quality.ES
 def played(folder: Path, step: float = 5.0) -> Iterator[tuple[float, Exposition]]:
     """What a sidecar beside the operator of a recording tells at each of some times, as it is kept."""
     observer = Observer(synced=lambda: {kind for rules in RULES.values() for kind, _ in rules.watches})
-    due, last = None, 0.0
+    due, last, lines = None, 0.0, list[LogRecord]()
     for time, _, item in _pieces(folder):
         due = time + step if due is None else due
         last = time
         match item:
             case LogRecord():
-                observer.logged(LogBatch([item]))
+                lines.append(item)
             case Exposition():
+                observer.logged(LogBatch(lines))
+                lines = []
                 observer.scraped(time, item)
             case _:
                 observer.changed(time, item)
         if time >= due:
             yield time, _told(observer, time)
             due = time + step
+    observer.logged(LogBatch(lines))
     # What has come is joined a little later, when nothing older can come any more.
     yield last + step, _told(observer, last + step)
 
 
 def _told(observer: Observer, time: float) -> Exposition:
     found = observer.look(time)
-    return parsed(
-        replace(
-            SidecarView(),
-            shadows=found.shadows,
-            keys=found.keys,
-            hot_keys=found.hot_keys,
-            key_state=found.key_state,
-        )
-    )
+    return parsed(SidecarView(shadows=found.shadows, keys=found.keys, hot_keys=found.hot_keys))
 
 
 def _pieces(folder: Path) -> Iterator[tuple[float, int, _Item]]:

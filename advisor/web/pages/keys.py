@@ -78,7 +78,7 @@ def _keys(service: Service, name: str) -> View:
         "header",
         blocks(
             [
-                element("h1", "Key ", element("code", wanted)) if wanted else element("h1", "Keys"),
+                element("h1", f"Key {wanted}" if wanted else "Keys", class_="name"),
                 element("p", element("strong", name), f", {span.words}"),
                 *freshness(service, name, until, pause),
                 *_doubts(history),
