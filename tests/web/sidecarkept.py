@@ -144,8 +144,9 @@ def _pieces(folder: Path) -> Iterator[tuple[float, int, _Item]]:
         for time, value in zip(series.times, series.values, strict=True):
             scrapes.setdefault(time, []).append(Sample(series.name, labels, value))
     numbers = count()
-    yield from heapq.merge(
+    streams: list[list[tuple[float, int, _Item]]] = [
         [(one.time, next(numbers), one) for one in source.log()],
         [(time, next(numbers), change) for time, change in changes(source)],
         [(time, next(numbers), Exposition(scrapes[time], {}, 0, ended=True)) for time in sorted(scrapes)],
-    )
+    ]
+    yield from heapq.merge(*streams)
