@@ -25,7 +25,7 @@ from advisor.web.history import KeptHistory
 from advisor.web.targets import watched
 from tests.sidecar.sidecarviews import worst_case
 from tests.sources.servers import answer, serving
-from tests.web.serving import NOW, World
+from tests.web.serving import NOW, World, target
 from tests.web.sidecarkept import hot, kept, key, keys_view, parsed, played, text_of
 from tests.web.test_api import fits
 from tests.web.test_exports import exported
@@ -188,6 +188,11 @@ class TestEmpty:
         stale = [found for tag, found in seen.elements if tag == "p" and found.get("class") == "stale"]
         assert len(stale) == 1
         assert "10 min ago" in seen.text
+
+    def test_one_that_is_watched_and_has_told_nothing(self) -> None:
+        """Right after the start nothing is kept of it, and it has its page all the same."""
+        world = World(kind=SIDECAR, targets=[target("new")])
+        assert "Nothing that the sidecar tells has been kept yet" in page(world, "/keys/new").text
 
     def test_unknown(self) -> None:
         """A name that is not known is an error."""

@@ -1,10 +1,9 @@
 """Keys of one operator over time: which take the workers' time, who writes to them, namespaces, and one key alone."""
 
 from collections.abc import Iterator, Sequence
-from http import HTTPStatus
 from typing import Final
 
-from flask import Blueprint, abort, request, url_for
+from flask import Blueprint, request, url_for
 
 from advisor.model.keyhistory import KeyHistory, KeyPast
 from advisor.model.signal import Unit
@@ -22,6 +21,7 @@ from advisor.web.pages.spans import (
     charts,
     count,
     freshness,
+    refuse_unknown,
     seconds,
     span_asked,
     span_links,
@@ -57,8 +57,7 @@ def register(routes: Blueprint, service: Service) -> None:
 
 
 def _keys(service: Service, name: str) -> View:
-    if name not in service.store.operators():
-        abort(HTTPStatus.NOT_FOUND, f"there is no operator {name!r} here")
+    refuse_unknown(service, name)
     span = span_asked()
     history = service.loads.keys(name, span.seconds)
     wanted, controller = request.args.get("key", ""), request.args.get("controller", "")

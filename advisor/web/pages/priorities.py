@@ -1,10 +1,9 @@
 """Priorities of one operator's queues over time: depth, wait, and whether a lower one never gets its turn."""
 
 from collections.abc import Iterator, Sequence
-from http import HTTPStatus
 from typing import Final
 
-from flask import Blueprint, abort, url_for
+from flask import Blueprint, url_for
 
 from advisor.knowledge.defaults import PRIORITY_EVENT, PRIORITY_INITIAL_LIST
 from advisor.model.finding import FindingCode
@@ -24,6 +23,7 @@ from advisor.web.pages.spans import (
     charts,
     count,
     freshness,
+    refuse_unknown,
     seconds,
     span_asked,
     span_links,
@@ -79,8 +79,7 @@ def register(routes: Blueprint, service: Service) -> None:
 
 
 def _priorities(service: Service, name: str) -> View:
-    if name not in service.store.operators():
-        abort(HTTPStatus.NOT_FOUND, f"there is no operator {name!r} here")
+    refuse_unknown(service, name)
     span = span_asked()
     history = service.loads.priorities(name, span.seconds)
     pause = 0.0 if history is None else history.window.seconds / (history.scrapes - 1)

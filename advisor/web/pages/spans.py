@@ -16,7 +16,18 @@ from advisor.web.pages.moves import UNKNOWN
 from advisor.web.state import Service
 from advisor.web.view import moment
 
-__all__ = ["STYLES", "Span", "any_known", "charts", "count", "freshness", "seconds", "span_asked", "span_links"]
+__all__ = [
+    "STYLES",
+    "Span",
+    "any_known",
+    "charts",
+    "count",
+    "freshness",
+    "refuse_unknown",
+    "seconds",
+    "span_asked",
+    "span_links",
+]
 
 STYLES: Final = ("first", "second", "third", "fourth")
 """Classes of a chart's lines, which differ in their strokes as well."""
@@ -44,6 +55,12 @@ def span_asked() -> Span:
     if name not in SPANS:
         abort(HTTPStatus.BAD_REQUEST, f"window is one of {', '.join(SPANS)}, not {name!r}")
     return Span(name, SPANS[name])
+
+
+def refuse_unknown(service: Service, operator: str) -> None:
+    """End with an error where nothing is kept of an operator, and nobody watches it."""
+    if operator not in service.store.operators() and all(one.name != operator for one in service.targets()):
+        abort(HTTPStatus.NOT_FOUND, f"there is no operator {operator!r} here")
 
 
 def span_links(endpoint: str, span: Span, operator: str, *, key: str = "", controller: str = "") -> Markup:
