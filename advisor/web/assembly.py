@@ -78,7 +78,7 @@ class Advisor:
         for webhook in self._webhooks:
             webhook.start()
         self._scheduler.start()
-        for name, body in (("server", self._server.run), ("pruning", self._prune)):
+        for name, body in (("server", self._serve), ("pruning", self._prune)):
             threading.Thread(target=body, name=name, daemon=True).start()
 
     def apply(self, config: Config) -> None:
@@ -114,6 +114,14 @@ class Advisor:
     def _tell(self, notices: Sequence[Notice]) -> None:
         for webhook in self._webhooks:
             webhook.send(notices)
+
+    def _serve(self) -> None:
+        try:
+            self._server.run()
+        except OSError:
+            # Its sockets are closed by another thread, while this one may be about to wait for them.
+            if not self._stop.is_set():
+                raise
 
     def _prune(self) -> None:
         while not self._stop.wait(_PRUNE_SECONDS):
