@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
+import msgspec
+
 from advisor.analysis.loading import Loaded
 from advisor.analysis.options import Options
 from advisor.analysis.points import LoadedPoint
@@ -24,7 +26,15 @@ from advisor.twin.result import RunResult
 from advisor.twin.simulation import simulate
 from advisor.twin.workload import Arrival, Existing, Workload
 
-__all__ = ["RatesPoint", "rates_point", "rates_point_of"]
+__all__ = [
+    "RatesPoint",
+    "RatesSeen",
+    "point_of_rates",
+    "rates_point",
+    "rates_point_of",
+    "rates_seen",
+    "settings_of_rates",
+]
 
 _MAIN = "raycluster"
 _VERBS = ("POST", "PUT", "PATCH", "DELETE")
@@ -52,6 +62,29 @@ class RatesPoint:
     note: str
 
 
+class RatesSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """What a load follows from, before any of it is run.
+
+    Attributes:
+        signals: of the load episode in which most time was lost.
+        window: that episode.
+        start_seconds: when it begins in the observation.
+        grown: by how many clusters their number grew; 0 where that was not seen.
+        is_told: somebody told the figures; nobody knows how long they held.
+    """
+
+    signals: OperatorSignals
+    window: Window
+    start_seconds: float
+    grown: int
+    is_told: bool
+
+    @property
+    def words(self) -> Words:
+        """How their source speaks of the figures."""
+        return FACTS if self.is_told else SAMPLES
+
+
 @dataclass(frozen=True, slots=True)
 class _Rates:
     """What a load is made of; the RayCluster controller's."""
@@ -75,7 +108,15 @@ def rates_point_of(name: str, loaded: Loaded) -> RatesPoint:
         NothingToAnalyseError: the operator did nothing, or figures that a load needs are not known; the message names
             them.
     """
-    words = FACTS if loaded.info.kind == "facts" else SAMPLES
+    return point_of_rates(name, rates_seen(name, loaded))
+
+
+def rates_seen(name: str, loaded: Loaded) -> RatesSeen:
+    """What there is to make a load of; quickly, since nothing is run.
+
+    Raises:
+        NothingToAnalyseError: as for :func:`rates_point_of`.
+    """
     episode = _busiest(loaded)
     if episode is None:
         raise NothingToAnalyseError(
@@ -83,11 +124,27 @@ def rates_point_of(name: str, loaded: Loaded) -> RatesPoint:
             where=name,
             hint="observe it while clusters are created, and for longer, or describe the load with --workload",
         )
-    seconds = None if words is FACTS else episode.window.seconds
     signals = loaded.observed.signals(episode.window)
-    point = rates_point(name, signals, seconds, words, grown=_grown(loaded, episode, signals))
-    start = episode.window.start - loaded.info.window.start
-    return RatesPoint(LoadedPoint(point, episode.window), words.note(point.workload, start, episode.window.seconds))
+    seen = RatesSeen(
+        signals=signals,
+        window=episode.window,
+        start_seconds=episode.window.start - loaded.info.window.start,
+        grown=_grown(loaded, episode, signals),
+        is_told=loaded.info.kind == "facts",
+    )
+    _check(name, signals, seen.words)
+    return seen
+
+
+def point_of_rates(name: str, seen: RatesSeen) -> RatesPoint:
+    """The operating point that does what was seen; found by runs of the twin.
+
+    Raises:
+        NothingToAnalyseError: what was seen carries no load.
+    """
+    words, seconds = seen.words, seen.window.seconds
+    point = rates_point(name, seen.signals, None if seen.is_told else seconds, words, grown=seen.grown)
+    return RatesPoint(LoadedPoint(point, seen.window), words.note(point.workload, seen.start_seconds, seconds))
 
 
 def _busiest(loaded: Loaded) -> Episode | None:
@@ -133,13 +190,8 @@ def rates_point(
     Raises:
         NothingToAnalyseError: they do not carry a load; the message says what is missing.
     """
-    main, api_seconds = signals.controller(_MAIN), _api_seconds(signals)
-    lacking = [*_lacking_always(signals, main, words), *_lacking(signals, main, words)]
-    if lacking or api_seconds is None or main is None:
-        raise NothingToAnalyseError(
-            f"{words.subject} no load that could be run: missing {', '.join(lacking)}", where=name, hint=words.hint
-        )
-    settings = _settings(signals, main)
+    main, api_seconds = _check(name, signals, words)
+    settings = settings_of_rates(signals)
     if signals.demand.items_in_burst.known:
         workload = _batch(signals)
         measured = replace(_measured(signals, api_seconds), makespan_seconds=signals.demand.drain_seconds.value)
@@ -156,8 +208,25 @@ def rates_point(
     return OperatingPoint(name, settings, workload, measured, workload.tail_seconds)
 
 
-def _settings(signals: OperatorSignals, main: ControllerSignals) -> OperatorSettings:
-    workers = main.max_concurrent_reconciles.value or main.configured_concurrency.value
+def _check(name: str, signals: OperatorSignals, words: Words) -> tuple[ControllerSignals, float]:
+    """The main controller and the time of a request; all other figures that a load needs are there as well.
+
+    Raises:
+        NothingToAnalyseError: some are not.
+    """
+    main, api_seconds = signals.controller(_MAIN), _api_seconds(signals)
+    lacking = [*_lacking_always(signals, main, words), *_lacking(signals, main, words)]
+    if lacking or api_seconds is None or main is None:
+        raise NothingToAnalyseError(
+            f"{words.subject} no load that could be run: missing {', '.join(lacking)}", where=name, hint=words.hint
+        )
+    return main, api_seconds
+
+
+def settings_of_rates(signals: OperatorSignals) -> OperatorSettings:
+    """The settings in force; the number of workers is that of the controller where it tells it."""
+    main = signals.controller(_MAIN)
+    workers = None if main is None else main.max_concurrent_reconciles.value or main.configured_concurrency.value
     found = settings_of(signals)
     return found if workers is None else replace(found, concurrency=int(workers))
 

@@ -22,6 +22,7 @@ from advisor.model.report import Report
 from advisor.model.signal import Window
 from advisor.sources.endpoint import Access
 from advisor.sources.exposition import Exposition
+from advisor.web.analysing import Task, apart, here
 from advisor.web.config import Config, load_config
 from advisor.web.due import DueRules
 from advisor.web.keptscrape import KeptScrape
@@ -31,10 +32,7 @@ from advisor.web.targets import (
     KeptTarget,
     OperatorTarget,
     StoreDiscovery,
-    Task,
     Watched,
-    apart,
-    here,
     rules_of,
     watched,
 )
@@ -223,9 +221,9 @@ def test_a_process_of_its_own() -> None:
     with serving(holding(files(AFTER))) as server:
         (spec,) = configured({"name": "eu", "sidecar": {"url": root(server)}}).operators
         task = Task(spec, time.time(), OPTIONS)
-        report = apart(task, 60.0, GOING)
-        assert isinstance(report, Report)
-        assert report == here(task, 60.0, GOING)
+        found = apart(task, 60.0, GOING)
+        assert isinstance(found.report, Report)
+        assert found == here(task, 60.0, GOING)
     with pytest.raises(InputNotFoundError):
         apart(task, 60.0, GOING)
 
@@ -252,7 +250,7 @@ def test_a_process_is_left_behind_when_it_is_time_to_stop() -> None:
 
 def test_an_engine_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no process can be started that is told."""
-    monkeypatch.setattr("advisor.web.targets.LocalEngine", lambda _: 1 / 0)
+    monkeypatch.setattr("advisor.web.analysing.LocalEngine", lambda _: 1 / 0)
     (spec,) = configured({"name": "eu", "sidecar": {"url": "http://x"}}).operators
     with pytest.raises(ZeroDivisionError):
         apart(Task(spec, time.time(), OPTIONS), 3.0, threading.Event())
