@@ -10,6 +10,7 @@ from werkzeug.test import TestResponse
 
 from advisor.model.advice import Direction
 from advisor.model.finding import FindingCode
+from advisor.model.fleet import FleetKnob
 from advisor.store.store import Store
 from advisor.web.security import Access
 from advisor.web.whatifasked import axes_around, read_asked
@@ -136,6 +137,13 @@ class TestForm:
         world.store.set_basis("one", NOW, None, "the operator was idle")
         assert "The last analysis found no load: the operator was idle." in seen(world.client(), PATH).text
 
+    def test_settings_that_were_changed_since(self, stage: Stage) -> None:
+        """The page says under which ones the load was seen."""
+        world, _ = stage
+        knob = FleetKnob(direction=Direction.KEEP, current=4.0, value=4.0)
+        world.analysed("one", NOW - 1.0, concurrency=knob)
+        assert "The load was seen with concurrency 1; it is 4 by now." in seen(world.client(), PATH).text
+
     def test_turned_off(self) -> None:
         """The page says by what."""
         world = Asking()
@@ -147,7 +155,7 @@ class TestForm:
 
 class TestRun:
     def test_for_real(self) -> None:
-        """Keys are predicted to wait less with more workers, asked for with the form alone: a table, a map and curves."""
+        """More workers are predicted to make keys wait less; with the form alone: a table, a map and curves."""
         whatifs = WhatIfs(RULES, TINY)
         world = Asking(whatifs=whatifs)
         world.watched()
@@ -170,6 +178,8 @@ class TestRun:
         pictures = [found["class"] for tag, found in page.elements if tag == "svg"]
         assert any("heat" in str(one) for one in pictures)
         assert pictures.count("chart") == 4
+        marked = {word for tag, one in page.elements if tag == "rect" for word in str(one["class"]).split()}
+        assert {"heat-now", "heat-asked"} <= marked
         assert values(page)["concurrency"] == "4"
 
     def test_progress(self, stage: Stage) -> None:

@@ -1,6 +1,6 @@
 """What other settings would do to one operator: a form, and the result of what was asked."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -105,7 +105,7 @@ def _view(service: Service, status: OperatorStatus, given: Mapping[str, str], pr
     texts |= {field: given[field] for field in FIELDS if field in given and run is None}
     form = blocks([*_gone(given, run, problems), _form(name, texts, problems), _hints(name, now, report)])
     sections = [Section("settings", "Settings to try", form), *_result(run, report)]
-    header = _header(name, run, ground, service.clock())
+    header = _header(name, run, [*_doubts(status, ground, now)], ground.time, service.clock())
     goes_on = run is not None and run.phase.goes_on
     return View(
         title=f"What-if of {name}",
@@ -191,13 +191,25 @@ def _advised(report: Report | None, now: Asked) -> dict[str, str]:
     return {field: text for field, text in found.items() if text != now.texts()[field]}
 
 
-def _header(name: str, run: WhatIfRun | None, ground: Ground, now: float) -> Markup:
-    title = element("h1", f"What if {name} had other settings?")
-    time = ground.time if run is None else run.basis_time
-    since = element("p", "The load is what was seen up to ", moment(time), f", {age_text(now - time)} ago.")
-    notes = []
+def _doubts(status: OperatorStatus, ground: Ground, now: Asked) -> Iterator[Markup]:
+    """What has changed since the load was seen."""
     if ground.missing:
-        notes.append(element("p", f"The last analysis found no load: {ground.missing}.", class_="stale"))
+        yield element("p", f"The last analysis found no load: {ground.missing}.", class_="stale")
+    if status.report is None:
+        return
+    verdict = status.report.verdict
+    knobs = (("concurrency", verdict.concurrency, now.concurrency), ("QPS", verdict.qps, now.qps))
+    for title, knob, then in knobs:
+        if knob.current is not None and max(knob.current, -1.0) != then:
+            told = f"The load was seen with {title} {then:g}; it is {knob.current:g} by now. Now is what was then."
+            yield element("p", told, class_="stale")
+
+
+def _header(name: str, run: WhatIfRun | None, doubts: Sequence[Markup], time: float, now: float) -> Markup:
+    title = element("h1", f"What if {name} had other settings?")
+    time = time if run is None else run.basis_time
+    since = element("p", "The load is what was seen up to ", moment(time), f", {age_text(now - time)} ago.")
+    notes = list(doubts)
     if run is not None and run.answer is not None:
         notes.append(element("p", element("strong", headline(run.answer))))
     return element("header", blocks([title, *notes, since]))

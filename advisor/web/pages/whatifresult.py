@@ -178,7 +178,7 @@ def _around(answer: WhatIf, around: WhatIf) -> Iterator[Section]:
     notes = [element("p", unfinished_line(around).replace("Interrupted", "Not all in the time"), class_="short")]
     notes = notes if not around.is_complete else []
     about = "Burst is twice the QPS" + ("." if limit is None else f", the CPU limit {limit:g} cores.")
-    maps = blocks(heat_maps(shown))
+    maps = blocks(heat_maps(shown, None if then is None or then.is_now else (then.concurrency, then.qps)))
     if maps:
         content = blocks([*notes, element("div", maps, class_="charts"), element("p", about, class_="about")])
         yield Section("map", "Queue wait by workers and QPS", content)
