@@ -3,19 +3,21 @@
 Nothing is run for it: an analysis takes hardly longer. Calibration is left to whoever asks.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from advisor.analysis.loading import Loaded, Progress, ignore_progress
-from advisor.analysis.points import point_of
-from advisor.analysis.ratesload import RatesSeen, point_of_rates, rates_seen, settings_of_rates
-from advisor.analysis.situations import Situation, measured_at, measured_beside, of_points
+from advisor.analysis.points import measured_at, measured_beside, point_of
+from advisor.analysis.ratesseen import RatesSeen, rates_seen, settings_of_rates
 from advisor.errors import InputError
 from advisor.model.signal import Window
 from advisor.model.whatif import MeasuredValue
 from advisor.twin.parameters import OperatorSettings
 from advisor.twin.point import OperatingPoint
+
+if TYPE_CHECKING:
+    from advisor.analysis.situations import Situation
 
 __all__ = ["Basis", "basis_of", "read_basis", "situation_of", "write_basis"]
 
@@ -68,12 +70,16 @@ def basis_of(name: str, loaded: Loaded) -> Basis:
     return Basis(name=name, window=seen.window, point=None, rates=seen, beside=beside)
 
 
-def situation_of(basis: Basis, progress: Progress = ignore_progress) -> Situation:
+def situation_of(basis: Basis, progress: Progress = ignore_progress) -> "Situation":
     """The load in a calibrated world, as `situations.of_inputs` makes it of the data themselves.
 
     Raises:
         NothingToAnalyseError: figures that a load needs are not known.
     """
+    # Imported here: an analysis, which has a process of its own each time, runs nothing of the twin.
+    from advisor.analysis.ratesload import point_of_rates  # noqa: PLC0415
+    from advisor.analysis.situations import of_points  # noqa: PLC0415
+
     point, notes = basis.point, tuple[str, ...]()
     if point is None:
         assert basis.rates is not None  # noqa: S101 - one of the two is there

@@ -6,10 +6,8 @@ from random import Random
 
 from advisor.analysis.backtest import task_for
 from advisor.analysis.loading import Loaded, Progress
-from advisor.analysis.points import LoadedPoint, point_of
+from advisor.analysis.points import LoadedPoint, measured_at, measured_beside, point_of
 from advisor.analysis.ratesload import rates_point_of
-from advisor.model.signal import Signal, Unit
-from advisor.model.signals import OperatorSignals
 from advisor.model.whatif import MeasuredValue
 from advisor.sources.workloadfile import WorkloadFile
 from advisor.twin.calibrate import Calibration, Parameter, calibrate
@@ -17,7 +15,7 @@ from advisor.twin.parameters import OperatorSettings, WorldParameters
 from advisor.twin.point import OperatingPoint
 from advisor.twin.workload import Workload
 
-__all__ = ["Situation", "measured_at", "measured_beside", "of_inputs", "of_points", "of_workload"]
+__all__ = ["Situation", "of_inputs", "of_points", "of_workload"]
 
 _MAIN = "raycluster"
 _NOTHING_CALIBRATED = 10**9
@@ -138,31 +136,3 @@ def _measured(loaded: LoadedPoint, source: Loaded) -> tuple[MeasuredValue, ...]:
     """Everything that the prediction has beside it, over the window of the point."""
     beside = () if source.info.kind == "facts" else measured_beside(source.observed.signals(loaded.window))
     return (*measured_at(loaded.point), *beside)
-
-
-def measured_beside(signals: OperatorSignals) -> tuple[MeasuredValue, ...]:
-    """What the prediction has beside it that is no part of an operating point."""
-    main = signals.controller(_MAIN)
-    more: list[tuple[str, Unit, Signal | None]] = [
-        ("utilisation", Unit.RATIO, None if main is None else main.utilisation),
-        ("cpu_cores", Unit.CORES, signals.process.cpu_cores),
-        ("requests_per_second", Unit.PER_SECOND, signals.client.requests_per_second),
-    ]
-    return tuple(
-        MeasuredValue(quantity=name, unit=unit, value=signal.value)
-        for name, unit, signal in more
-        if signal is not None and signal.value is not None
-    )
-
-
-def measured_at(point: OperatingPoint) -> tuple[MeasuredValue, ...]:
-    """What an operating point has of that."""
-    values = (
-        ("makespan_seconds", point.measured.makespan_seconds),
-        ("ready_seconds_mean", point.measured.ready_seconds_mean),
-        ("queue_wait_seconds_mean", point.measured.queue_wait_seconds_mean),
-        ("limiter_wait_seconds_mean", point.measured.limiter_wait_seconds_mean),
-    )
-    return tuple(
-        MeasuredValue(quantity=name, unit=Unit.SECONDS, value=value) for name, value in values if value is not None
-    )
