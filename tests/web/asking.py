@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from queue import SimpleQueue
 
 from flask.testing import FlaskClient
@@ -23,7 +24,7 @@ from advisor.web.whatifs import Effort, WhatIfs
 from tests.support import ROOT
 from tests.web.serving import NOW, World
 
-__all__ = ["TINY", "Asking", "Clocked", "Played", "basis", "played", "results", "until"]
+__all__ = ["TINY", "Asking", "Clocked", "Played", "basis", "children", "command", "played", "results", "until"]
 
 TINY = Effort(seconds=30.0, draws=1, draws_around=0, workers=2, paces=1)
 """Real runs of the twin, as few as there can be."""
@@ -52,6 +53,20 @@ def until(holds: Callable[[], object], seconds: float = 20.0) -> None:
     while not holds():
         assert time.monotonic() < end, "it did not come to pass"
         time.sleep(0.005)
+
+
+def children(word: str = "") -> set[int]:
+    """Processes that this one has started and that are not gone, those with a word in their command line."""
+    found = {int(one) for path in Path("/proc/self/task").glob("*/children") for one in path.read_text().split()}
+    return {one for one in found if word in command(one)}
+
+
+def command(process: int) -> str:
+    """The command line of a process; "" where it has ended."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return ""
 
 
 @dataclass

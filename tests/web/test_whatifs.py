@@ -13,7 +13,7 @@ from advisor.web.whatifasked import Asked, read_asked
 from advisor.web.whatifline import LineRules, Phase
 from advisor.web.whatifprocess import Failed, Found, Process, Step, Task, Told, run
 from advisor.web.whatifs import BusyError, WhatIfs
-from tests.web.asking import TINY, Clocked, Played, basis, played, results, until
+from tests.web.asking import TINY, Clocked, Played, basis, children, command, played, results, until
 
 RULES = LineRules(at_a_time=1, most_waiting=1, lease_seconds=15.0, limit_seconds=35.0)
 NOBODY = (None, None)
@@ -286,10 +286,10 @@ class TestProcess:
         process = Process(task(draws=1000))
         told = process.told()
         assert isinstance(next(told), Step)
-        (child,) = (one for one in _children() if "whatifprocess" in _command(one))
+        (child,) = children("whatifprocess")
         process.end()
         assert all(isinstance(one, Step) for one in told)
-        assert child not in _children()
+        assert child not in children()
 
     def test_it_ends_with_its_parent(self, tmp_path: Path) -> None:
         """Though that is killed."""
@@ -305,19 +305,7 @@ class TestProcess:
             assert parent.stdout is not None
             child = int(parent.stdout.readline())
             parent.kill()
-        until(lambda: "whatifprocess" not in _command(child))
-
-
-def _children() -> set[int]:
-    """Processes that this one has started and that are not gone."""
-    return {int(one) for path in Path("/proc/self/task").glob("*/children") for one in path.read_text().split()}
-
-
-def _command(process: int) -> str:
-    try:
-        return Path(f"/proc/{process}/cmdline").read_text()
-    except OSError:
-        return ""
+        until(lambda: "whatifprocess" not in command(child))
 
 
 def test_stopping_ends_real_processes() -> None:
@@ -327,5 +315,5 @@ def test_stopping_ends_real_processes() -> None:
     name = ask(whatifs, 4)
     until(lambda: (found := whatifs.look(name)) is not None and found.step)
     assert whatifs.stop(5.0)
-    assert not [one for one in _children() if "whatifprocess" in _command(one)]
+    assert not children("whatifprocess")
     assert phase(whatifs, name) is Phase.FAILED
