@@ -156,14 +156,14 @@ class TestForm:
 class TestRun:
     def test_for_real(self) -> None:
         """More workers are predicted to make keys wait less; with the form alone: a table, a map and curves."""
-        whatifs = WhatIfs(RULES, TINY)
+        whatifs = WhatIfs(LineRules(limit_seconds=300.0), TINY)
         world = Asking(whatifs=whatifs)
         world.watched()
         whatifs.start()
         client = world.client()
         address = asked(client, {"concurrency": "4", "qps": "", "burst": "", "cpu": "", "do": "run"})
         assert refreshes(seen(client, address))
-        until(lambda: not refreshes(seen(client, address)), 40.0)
+        until(lambda: not refreshes(seen(client, address)), 55.0)
         page = seen(client, address)
         found = json.loads(client.get(f"{address}&export=json").data)["data"]["what_if"]
         assert whatifs.stop()

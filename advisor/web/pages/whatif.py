@@ -34,7 +34,7 @@ _LABELS: Final = {
 _OVER: Final = {
     Phase.CANCELLED: "It was cancelled.",
     Phase.LEFT: "It was ended, since nobody looked at this page any more.",
-    Phase.LATE: "It took too long and was ended.",
+    Phase.LATE: "It took longer than whatif.timeout allows, and was ended.",
     Phase.FAILED: "It failed.",
 }
 
