@@ -10,6 +10,7 @@ from advisor.store.records import OperatorStatus, ReportRow
 from advisor.store.store import Store
 from advisor.web.loads import Loads
 from advisor.web.scheduler import RunState
+from advisor.web.whatifs import WhatIfs
 
 __all__ = ["Service", "decoded"]
 
@@ -27,6 +28,7 @@ class Service:
         clock: Unix seconds.
         keeping: why what an operator or its sidecar tells is not kept just now; "" where it is, or need not be.
         stale_seconds: from which age on a report is called stale.
+        whatifs: runs what-ifs; None where they are turned off.
     """
 
     store: Store
@@ -35,6 +37,7 @@ class Service:
     kind: Callable[[str], str] = lambda _: ""
     keeping: Callable[[str], str] = lambda _: ""
     stale_seconds: float = 900.0
+    whatifs: WhatIfs | None = None
     loads: Loads = field(init=False, repr=False, compare=False)
     """Histories of keys and priorities."""
 

@@ -9,7 +9,7 @@ from typing import Final
 from flask import Blueprint, Response, abort
 
 from advisor.web.assets import asset
-from advisor.web.pages import data, findings, fleet, keys, operator, operatordata, priorities
+from advisor.web.pages import data, findings, fleet, keys, operator, operatordata, priorities, whatif
 from advisor.web.state import Service
 
 __all__ = ["blueprint"]
@@ -19,6 +19,7 @@ _PAGES: Final[tuple[Callable[[Blueprint, Service], None], ...]] = (
     operator.register,
     keys.register,
     priorities.register,
+    whatif.register,
     findings.register,
     data.register,
     operatordata.register,
