@@ -9,6 +9,7 @@ from advisor.model.finding import Check, Evidence, Finding
 from advisor.model.report import EpisodeReport, Figure, Report
 from advisor.model.signal import Unit
 from advisor.model.text import format_value
+from advisor.report.settingwording import setting_move, setting_name, setting_value
 
 __all__ = [
     "KEY_HEADS",
@@ -34,7 +35,7 @@ __all__ = [
 KEY_HEADS = ("key", "busy", "reconciles", "errors", "conflicts", "Pods created")
 PREDICTION_HEADS = ("quantity", "now", "then", "between", "and")
 
-_UNITS = {"cpu_cores": Unit.CORES, "memory_bytes": Unit.BYTES}
+_LIMITS = frozenset({"cpu_cores", "memory_bytes"})
 _BUDGET = (
     ("api_server", "API server"),
     ("client_limiter", "client limiter"),
@@ -98,11 +99,7 @@ def source_line(report: Report) -> str:
 def in_short(advice: Advice) -> str:
     """The advice in one line: what to set, what to leave."""
     knobs = advice.knobs()
-    changed = [
-        f"{_setting(name)} {_knob_value(name, knob.current)} -> {_knob_value(name, knob.value)}"
-        for name, knob in knobs
-        if _changes(knob)
-    ]
+    changed = [setting_move(name, knob.current, knob.value) for name, knob in knobs if _changes(knob)]
     if changed:
         return f"Set {', '.join(changed)}; keep the rest."
     if all(knob.direction is Direction.NO_NUMBER for _, knob in knobs):
@@ -116,30 +113,16 @@ def knob_rows(advice: Advice) -> list[KnobRow]:
         return []
     return [
         KnobRow(
-            setting=_setting(name),
-            now=_knob_value(name, knob.current),
-            to_set=_knob_value(name, knob.value) if _changes(knob) else "",
+            setting=setting_name(name),
+            now=setting_value(name, knob.current),
+            to_set=setting_value(name, knob.value) if _changes(knob) else "",
             direction=knob.direction,
             reason=knob.reason,
         )
         for name, knob in advice.knobs()
         # Where no limit is known and none is to be set, there is nothing to say.
-        if knob.current is not None or knob.direction is not Direction.KEEP or name not in _UNITS
+        if knob.current is not None or knob.direction is not Direction.KEEP or name not in _LIMITS
     ]
-
-
-def _setting(name: str) -> str:
-    return name.removesuffix("_cores").removesuffix("_bytes")
-
-
-def _knob_value(name: str, value: float | None) -> str:
-    if value is None:
-        return "-"
-    if name in _UNITS:
-        return format_value(value, _UNITS[name])
-    if name == "qps" and value < 0:
-        return "off"
-    return f"{value:g}"
 
 
 def _changes(knob: KnobAdvice) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from waitress.server import create_server
 
 from advisor.analysis import Options
+from advisor.analysis.changes import ChangeRules
 from advisor.errors import OutputError
 from advisor.model.finding import Severity
 from advisor.store.errors import StoreWriteError
@@ -50,8 +51,8 @@ class Advisor:
         self._stop = threading.Event()
         self._store = Store.open(config.store.path, now=time.time())
         self._webhooks = [Webhook(one, random.random) for one in webhooks_of(config.notify)]
-        sink = StoreSink(self._store, Notifier(_rules(config.notify)), self._tell)
-        self._scheduler = Scheduler(rules_of(config.schedule), sink, random.random)
+        self._sink = StoreSink(self._store, Notifier(_rules(config.notify)), self._tell)
+        self._scheduler = Scheduler(rules_of(config.schedule), self._sink, random.random)
         self._history = KeptHistory(self._store)
         self._kinds: dict[str, str] = {}
         self._scraping = threading.Event()
@@ -86,6 +87,7 @@ class Advisor:
             InputError: a file that it names cannot be read.
         """
         found = watched(config.operators, config.schedule, Options(), history=self._history)
+        self._sink.changes.rules = _change_rules(config.schedule.interval_seconds)
         self._kinds = {one.name: one.kind for one in config.operators}
         self._scheduler.replace(found.targets, found.discoveries, rules_of(config.schedule))
         self._scraping.set()
@@ -137,6 +139,12 @@ def _token(file: Path) -> str:
 def _rules(notify: Notify) -> NotifyRules:
     severities = frozenset(map(Severity, notify.severities))
     return NotifyRules(severities=severities, cooldown_seconds=notify.cooldown_seconds)
+
+
+def _change_rules(interval_seconds: float) -> ChangeRules:
+    """Who looks more often than operators settle also wants to see sooner what became of a change."""
+    usual = ChangeRules()
+    return ChangeRules(settle_seconds=min(usual.settle_seconds, interval_seconds))
 
 
 def _serving(app: Any, host: str, port: int) -> Any:  # noqa: ANN401 - waitress has no types
