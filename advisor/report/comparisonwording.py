@@ -27,6 +27,7 @@ __all__ = [
     "prediction_check_cells",
     "quantity_rows",
     "setting_rows",
+    "shown_quantities",
     "side_lines",
     "unchecked_lines",
     "unknown_lines",
@@ -87,14 +88,14 @@ def load_cells(measure: LoadMeasure) -> tuple[str, ...]:
     return (measure.title, *ends, _ALIKE[measure.alike])
 
 
-def _shown(quantities: Sequence[Quantity]) -> list[Quantity]:
+def shown_quantities(quantities: Sequence[Quantity]) -> list[Quantity]:
     """Quantities that at least one side knows."""
     return [one for one in quantities if one.before is not None or one.after is not None]
 
 
 def quantity_rows(quantities: Sequence[Quantity], *, verbose: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Heads and cells; the change at equal load only where the loads differ enough to tell it from the change."""
-    shown = _shown(quantities)
+    shown = shown_quantities(quantities)
     pairs = [tuple(_change(ratio) for ratio in (one.ratio, one.normalised_ratio)) for one in shown]
     loaded = any(normalised and normalised != change for change, normalised in pairs)
     heads = ("quantity", "before", "after", "change", *(("at equal load",) if loaded else ()), "")
@@ -129,5 +130,5 @@ def unchecked_lines(checks: Sequence[PredictionCheck]) -> list[str]:
 
 def unknown_lines(quantities: Sequence[Quantity], *, verbose: bool) -> list[str]:
     """Quantities that one side does not know, or with ``verbose`` both, and why."""
-    one_sided = {one.name for one in _shown(quantities)}
+    one_sided = {one.name for one in shown_quantities(quantities)}
     return [f"{one.title}: {one.missing}" for one in quantities if one.missing and (verbose or one.name in one_sided)]

@@ -62,6 +62,7 @@ class Advisor:
             time.time,
             lambda name: self._kinds.get(name, "prometheus"),
             stale_seconds=3.0 * config.schedule.interval_seconds,
+            change_rules=lambda: self._sink.changes.rules,
         )
         app = create_app(service, access_of(config.login, config.listen.allowed_hosts, config.listen.host))
         self._server = _serving(app, config.listen.host, config.listen.port)

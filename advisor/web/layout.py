@@ -24,9 +24,14 @@ _EXPORT: Final = "export"
 
 _A_FORM: Final = re.compile(r"<form\b.*?</form>", re.DOTALL)
 
-_PLACES: Final = (("pages.fleet", "Operators"), ("pages.findings", "Findings"), ("pages.data", "Data"))
+_PLACES: Final = (
+    ("pages.fleet", "Operators"),
+    ("pages.compare", "Compare"),
+    ("pages.findings", "Findings"),
+    ("pages.data", "Data"),
+)
 """Pages that every page links to."""
-_TABS: Final = (("pages.operator", "Report"),)
+_TABS: Final = (("pages.operator", "Report"), ("pages.changes", "Changes"))
 """Pages of one operator, which link to each other."""
 
 
