@@ -18,6 +18,7 @@ __all__ = [
     "KnobRow",
     "about_finding",
     "budget_shares",
+    "check_cells",
     "check_line",
     "episode_cells",
     "figure_quality",
@@ -145,6 +146,12 @@ def shown_evidence(finding: Finding, *, verbose: bool = False) -> Iterator[Evide
 def check_line(check: Check) -> str:
     """What was checked, with its outcome in front."""
     return f"{_CHECK_MARKS[check.refuted]}: {check.question} {check.answer}"
+
+
+def check_cells(finding: Finding) -> Iterator[tuple[str, str, str, str]]:
+    """What was asked, its outcome, what the data says, and of which finding; what was ruled out first."""
+    checks = sorted(finding.checks, key=lambda one: one.refuted is not False)
+    return ((one.question, _CHECK_MARKS[one.refuted], one.answer, finding.code.value) for one in checks)
 
 
 def prediction_origin(predictions: Sequence[Prediction]) -> str:
