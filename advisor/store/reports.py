@@ -4,6 +4,7 @@ import math
 import sqlite3
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -176,12 +177,16 @@ def add_changes(
 
 
 def last_measured(connection: sqlite3.Connection) -> list[tuple[str, bytes]]:
-    """Of each operator its name and the measurement after its last change that has one."""
+    """Of each operator its name and the measurement after its last change that has one; a damaged one is left out."""
     found = connection.execute(
         "SELECT name, measured FROM changes JOIN operators ON operators.id = operator_id WHERE changes.id IN "
         "(SELECT max(id) FROM changes WHERE measured IS NOT NULL GROUP BY operator_id) ORDER BY name"
     ).fetchall()
-    return [(name, _unpacked(measured) or b"") for name, measured in found]
+    whole = []
+    for name, measured in found:
+        with suppress(zlib.error):
+            whole.append((name, documents.unpack(measured)))
+    return whole
 
 
 def changes(connection: sqlite3.Connection, operator: str | None, between: Between) -> list[ChangeRow]:

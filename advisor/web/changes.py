@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -25,6 +25,7 @@ __all__ = ["Change", "ChangeLog", "Move", "changes_of"]
 _LOG: Final = logging.getLogger(__name__)
 _AT_ONCE: Final = 5
 """Settings that there are: as many rows may be one change."""
+_Read = TypeVar("_Read")
 _PREDICTION: Final = msgspec.json.Decoder(ChangePrediction)
 _BASIS: Final = msgspec.json.Decoder(ChangeBasis)
 _MEASUREMENT: Final = msgspec.json.Decoder(ChangeMeasurement)
@@ -112,17 +113,24 @@ class ChangeLog:
         """Hold a report against what was before the last change, as long as that is not measured."""
         since = time - self.rules.watch_seconds
         rows = next(_together(self._store.changes(operator, since=since, limit=_AT_ONCE)), [])
-        if not rows or rows[0].predicted is None:
+        if not rows:
             return
         change = rows[0]
-        kept = None if change.measured is None else _MEASUREMENT.decode(change.measured).comparison
-        if is_settled(kept):
+        kept, basis = _read(_MEASUREMENT, change.measured), _read(_BASIS, change.predicted)
+        if basis is None or (kept is not None and is_settled(kept.comparison)):
             return
-        basis = _BASIS.decode(rows[0].predicted)
         found = measure(basis.before, report, change.time, self.rules)
         if found is not None and (kept is None or is_settled(found)):
             measured = ChangeMeasurement(report=number, time=time, comparison=found)
             self._store.set_outcome(change.id, None, msgspec.json.encode(measured))
+
+
+def _read(decoder: "msgspec.json.Decoder[_Read]", document: bytes | None) -> _Read | None:
+    """A document; None where there is none, or one of a version that this one does not know."""
+    try:
+        return None if document is None else decoder.decode(document)
+    except msgspec.DecodeError:
+        return None
 
 
 def _moves(before: FleetVerdict, after: FleetVerdict) -> Iterator[tuple[str, float, float]]:
@@ -170,12 +178,12 @@ def _following(store: Store, operator: str, before_id: int | None) -> float | No
 
 def _change(rows: Sequence[ChangeRow], following: float | None, now: float, rules: ChangeRules) -> Change:
     first = rows[0]
-    measured = None if first.measured is None else _MEASUREMENT.decode(first.measured)
+    measured = _read(_MEASUREMENT, first.measured)
     return Change(
         id=first.id,
         time=first.time,
         moves=tuple(Move(row.setting, row.before, row.after) for row in rows),
-        predicted=None if first.predicted is None else _PREDICTION.decode(first.predicted),
+        predicted=_read(_PREDICTION, first.predicted),
         measured=measured,
         state=state_of(None if measured is None else measured.comparison, first.time, following, now, rules),
         following=following,

@@ -13,7 +13,7 @@ from advisor.model.report import Report
 from advisor.model.signal import Window
 from advisor.report.jsonreport import render_json
 from advisor.sources.exposition import Exposition
-from advisor.store.errors import StoreWriteError
+from advisor.store.errors import StoreReadError, StoreWriteError
 from advisor.store.store import Store
 from advisor.web.changes import ChangeLog
 from advisor.web.notify import Notice, Notifier
@@ -98,6 +98,8 @@ class StoreSink:
                 self.changes.follow(operator, time, number, report, (before, verdict))
         except StoreWriteError as error:
             self._count(operator, error)
+        except StoreReadError as error:
+            _LOG.warning("%s: its changes of settings cannot be followed: %s", operator, error)
         with self._lock:
             notices = self._notifier.report(operator, time, report)
         if notices:

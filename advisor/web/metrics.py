@@ -157,11 +157,19 @@ def _errors(measured: Sequence[tuple[str, bytes]]) -> Metric:
         labels=("operator", "quantity"),
     )
     for operator, document in measured:
-        for one in _MEASURED.decode(document).comparison.predictions:
+        for one in _checks(document):
             ratio = None if one.measured is None else error_ratio(one.then, one.measured)
             if one.result is not PredictionResult.NOT_CHECKED and ratio is not None:
                 family.add_metric((operator, one.quantity), ratio)
     return family
+
+
+def _checks(document: bytes) -> tuple[PredictionCheck, ...]:
+    """What became of each prediction; nothing where the document is of another version."""
+    try:
+        return _MEASURED.decode(document).comparison.predictions
+    except msgspec.DecodeError:
+        return ()
 
 
 def blueprint(service: Service) -> Blueprint:
