@@ -31,7 +31,7 @@ _PLACES: Final = (
     ("pages.data", "Data"),
 )
 """Pages that every page links to."""
-_TABS: Final = (("pages.operator", "Report"), ("pages.changes", "Changes"))
+_TABS: Final = (("pages.operator", "Report"), ("pages.changes", "Changes"), ("pages.operator_data", "Data"))
 """Pages of one operator, which link to each other."""
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from flask import Blueprint, Response, abort
 
 from advisor.web.assets import asset
-from advisor.web.pages import changes, compare, data, findings, fleet, operator
+from advisor.web.pages import changes, compare, data, findings, fleet, operator, operatordata
 from advisor.web.state import Service
 
 __all__ = ["blueprint"]
@@ -21,6 +21,7 @@ _PAGES: Final[tuple[Callable[[Blueprint, Service], None], ...]] = (
     compare.register,
     findings.register,
     data.register,
+    operatordata.register,
 )
 
 
