@@ -21,7 +21,7 @@ from advisor.report.document import Section, page, style_text, wide_table
 from advisor.report.markup import Child, Markup, blocks, element
 from advisor.report.pair import draw_pair
 
-__all__ = ["comparison_header", "comparison_sections", "outcome_badge", "render_comparison_html"]
+__all__ = ["comparison_header", "comparison_sections", "load_table", "outcome_badge", "render_comparison_html", "word"]
 
 _STYLES = {Outcome.BETTER: "info", Outcome.WORSE: "critical"}
 _UNCLEAR = "warning"
@@ -67,13 +67,23 @@ def comparison_sections(comparison: Comparison, *, verbose: bool = False) -> Ite
         else element("p", "None that is known changed.")
     )
     yield Section("settings", "Settings", content)
-    load = wide_table("Load", LOAD_HEADS, map(load_cells, comparison.load), numbers=(1, 2))
-    yield Section("load", "Load", load)
+    yield Section("load", "Load", load_table(comparison))
     yield Section("figures", "Figures", _figures(comparison.quantities, verbose=verbose))
     if comparison.predictions:
         yield Section("predicted", "What was predicted before", blocks(_predicted(comparison.predictions)))
     if unknown := unknown_lines(comparison.quantities, verbose=verbose):
         yield Section("unknown", "Not known", _list(unknown))
+
+
+def load_table(comparison: Comparison) -> Markup:
+    """What was asked of the operator on both sides."""
+    rows = ([*cells, word(judged)] for *cells, judged in map(load_cells, comparison.load))
+    return wide_table("Load", LOAD_HEADS, rows, numbers=(1, 2))
+
+
+def word(text: str) -> Markup:
+    """A judgement in the last column, which narrow screens must not take apart."""
+    return element("span", text, class_="word")
 
 
 def _why(comparison: Comparison) -> Iterator[Markup]:
@@ -92,7 +102,7 @@ def _figures(quantities: Sequence[Quantity], *, verbose: bool) -> Markup:
     """The table of figures, each with a picture of both sides."""
     (first, *others), rows = quantity_rows(quantities, verbose=verbose)
     pictures = [draw_pair(one.before, one.after) for one in shown_quantities(quantities)]
-    cells = ([name, picture, *map(_trend, rest)] for picture, (name, *rest) in zip(pictures, rows, strict=True))
+    cells = ([name, picture, *map(_cell, rest)] for picture, (name, *rest) in zip(pictures, rows, strict=True))
     told = "Those with * decide. Of two bars the upper one is before, the lower one after."
     return blocks(
         [
@@ -102,16 +112,17 @@ def _figures(quantities: Sequence[Quantity], *, verbose: bool) -> Markup:
     )
 
 
-def _trend(cell: str) -> Child:
+def _cell(cell: str) -> Child:
+    """A figure as it is, a judgement as a word that stands out."""
     if cell in (Trend.BETTER.value, Trend.WORSE.value):
-        return element("span", cell, class_=f"trend-{cell}")
-    return cell
+        return element("span", cell, class_=f"word trend-{cell}")
+    return word(cell) if cell.isalpha() else cell
 
 
 def _predicted(checks: Sequence[PredictionCheck]) -> Iterator[Markup]:
     checked = [one for one in checks if one.result is not PredictionResult.NOT_CHECKED]
     if checked:
-        cells = map(prediction_check_cells, checked)
+        cells = ([*rest, word(result)] for *rest, result in map(prediction_check_cells, checked))
         yield wide_table("What was predicted before", CHECK_HEADS, cells, numbers=(1, 2, 3))
     if lines := unchecked_lines(checks):
         yield _list(lines)

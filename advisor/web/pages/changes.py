@@ -8,13 +8,11 @@ from flask import Blueprint, abort, url_for
 
 from advisor.model.change import ChangeState
 from advisor.model.comparison import Comparison, PredictionCheck, PredictionResult
-from advisor.report.comparisonhtml import outcome_badge
+from advisor.report.comparisonhtml import load_table, outcome_badge, word
 from advisor.report.comparisonwording import (
-    LOAD_HEADS,
     RESULTS,
     figure_text,
     lists,
-    load_cells,
     shown_quantities,
     unchecked_lines,
 )
@@ -23,7 +21,7 @@ from advisor.report.fleetwording import age_text
 from advisor.report.markup import Child, Markup, blocks, element
 from advisor.report.pair import Interval, draw_pair
 from advisor.report.settingwording import setting_move
-from advisor.report.wording import prediction_cells, prediction_origin
+from advisor.report.wording import prediction_cells, prediction_origin, utc
 from advisor.web.changes import Change, changes_of
 from advisor.web.layout import present
 from advisor.web.state import Service
@@ -33,7 +31,7 @@ from advisor.web.view import View, moment
 __all__ = ["change_title", "outcome_of", "register"]
 
 _MOST: Final = 50
-_TOLD: Final = 20
+_TOLD: Final = 10
 """So many of the last changes are told at length."""
 _WAIT: Final = "queue_wait_seconds_mean"
 _NOTHING: Final = (
@@ -116,7 +114,8 @@ def _section(change: Change, now: float) -> Section:
         )
     ]
     parts += [element("p", _state_line(change), class_="short"), *_effect(change)]
-    return Section(_anchor(change), change_title(change), blocks(parts))
+    title = f"{change_title(change)}, {utc(change.time, '%Y-%m-%d %H:%M')}"
+    return Section(_anchor(change), title, blocks(parts))
 
 
 def _state_line(change: Change) -> Markup:
@@ -157,7 +156,7 @@ def _effect(change: Change) -> Iterator[Markup]:
     yield from _before_and_after(comparison)
     for head, lines in lists(comparison):
         yield element("details", element("summary", head), element("ul", blocks(element("li", line) for line in lines)))
-    yield wide_table("Load", LOAD_HEADS, map(load_cells, comparison.load), numbers=(1, 2))
+    yield load_table(comparison)
     yield from _reports(change)
 
 
@@ -183,7 +182,7 @@ def _check_cells(check: PredictionCheck, before: float | None) -> tuple[Child, .
         figure_text(check.then, check.unit),
         f"{figure_text(check.low, check.unit)} to {figure_text(check.high, check.unit)}",
         figure_text(check.measured, check.unit),
-        RESULTS[check.result],
+        word(RESULTS[check.result]),
     )
 
 
@@ -206,7 +205,7 @@ def _before_and_after(comparison: Comparison) -> Iterator[Markup]:
                 draw_pair(one.before, one.after),
                 figure_text(one.before, one.unit),
                 figure_text(one.after, one.unit),
-                one.trend.value,
+                word(one.trend.value),
             )
             for one in decisive
         )

@@ -63,20 +63,21 @@ def _compare(service: Service) -> View:
         sections = [Section("choose", "Choose", element("p", text, class_="empty"))]
         return View(title="Compare", header=about, sections=sections, data={"reports": [], "comparison": None})
     sides = _sides(service, names)
-    form = Section("choose", "Choose", _form(service, names, sides))
+    form = _form(service, names, sides)
     first, second = (one.row for one in sides)
     if first is None or second is None or first.id == second.id:
         text = "There is one report only. Choose another operator, or come back when there is a second."
-        sections = [form, Section("none", "Nothing to compare", element("p", text, class_="empty"))]
+        sections = [Section("none", "Nothing to compare", element("p", text, class_="empty"))]
         rows = [row_values(one) for one in (first, second) if one is not None]
-        return View(title="Compare", header=about, sections=sections, data={"reports": rows, "comparison": None})
+        data = {"reports": rows, "comparison": None}
+        return View(title="Compare", header=blocks([about, form]), sections=sections, data=data)
     before, after = both_reports(service, first, second)
     comparison = compare(before, after, service.change_rules().comparison)
-    header = blocks([element("div", *_titles(first, second)), comparison_header(comparison)])
+    header = blocks([form, element("div", *_titles(first, second)), comparison_header(comparison)])
     return View(
         title=f"{first.operator} at {utc(first.time)} and {second.operator} at {utc(second.time)}",
         header=header,
-        sections=[*comparison_sections(comparison), form],
+        sections=list(comparison_sections(comparison)),
         skip="Skip to the reasons",
         data={"reports": [row_values(first), row_values(second)], "comparison": comparison},
         operator=first.operator if first.operator == second.operator else "",
@@ -148,10 +149,9 @@ def _form(service: Service, names: Sequence[str], sides: Sequence[_Chosen]) -> M
         ]
         choices = blocks([_option("", "newest", is_chosen=False), *times])
         fields.append(element("label", f"{word}: report", element("select", choices, name=report)))
-    told = element("p", "Times of another operator are offered once it is chosen.", class_="about")
+    told = element("p", "Reports of another operator are offered once it is chosen.", class_="about")
     button = element("button", "Compare")
-    form = element("form", *fields, button, class_="search", method="get", action=url_for("pages.compare"))
-    return blocks([form, told])
+    return element("form", *fields, button, told, class_="search", method="get", action=url_for("pages.compare"))
 
 
 def _option(value: str, text: str, *, is_chosen: bool) -> Markup:
