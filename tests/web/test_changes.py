@@ -10,6 +10,7 @@ import pytest
 from advisor.model.change import ChangeState
 from advisor.model.comparison import Outcome
 from advisor.store.store import Store
+from advisor.web import assembly
 from tests.analysis.reportsmade import after_ten, example, moved
 from tests.web.changing import BEGIN, RULES, Watched, advised, before, quiet
 from tests.web.serving import NOW, World
@@ -249,3 +250,9 @@ class TestApi:
         answer = client.get("/api/v1/operators/one/changes").json
         assert answer is not None
         assert json.loads(client.get("/changes/one?export=json").data)["data"]["changes"] == answer["changes"]
+
+
+@pytest.mark.parametrize(("interval_seconds", "expected"), [(5.0, 5.0), (300.0, RULES.settle_seconds)])
+def test_who_looks_often_waits_less(interval_seconds: float, expected: float) -> None:
+    """An operator settles in two minutes at most, and in one interval where analyses come sooner."""
+    assert assembly._change_rules(interval_seconds).settle_seconds == expected
