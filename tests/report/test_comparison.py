@@ -70,6 +70,9 @@ def test_checked_predictions_are_a_table(golden: Golden) -> None:
     result = compare(example(), after, ComparisonRules())
     golden.check("comparison/predictions.txt", plain_comparison(result, width=WIDTH))
     golden.check("comparison/predictions.md", comparison_markdown(result))
+    html = render_comparison_html(result)
+    assert '<td class="number">2.1 s</td><td class="number">9.83 s</td><td class="number">3 s</td>' in html
+    assert '<span class="word">inside</span>' in html
 
 
 def test_html(worked: Comparison, golden: Golden) -> None:
