@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from advisor.analysis.changes import ChangeRules
 from advisor.model.report import Report
 from advisor.store.records import OperatorStatus, ReportRow
 from advisor.store.store import Store
@@ -29,6 +30,7 @@ class Service:
         keeping: why what an operator or its sidecar tells is not kept just now; "" where it is, or need not be.
         stale_seconds: from which age on a report is called stale.
         whatifs: runs what-ifs; None where they are turned off.
+        change_rules: when what follows a change of settings is taken for its effect.
     """
 
     store: Store
@@ -38,6 +40,7 @@ class Service:
     keeping: Callable[[str], str] = lambda _: ""
     stale_seconds: float = 900.0
     whatifs: WhatIfs | None = None
+    change_rules: Callable[[], ChangeRules] = ChangeRules
     loads: Loads = field(init=False, repr=False, compare=False)
     """Histories of keys and priorities."""
 

@@ -7,10 +7,11 @@ import msgspec
 from flask import url_for
 
 from advisor.store.records import OperatorStatus, ReportRow
+from advisor.web.changes import Change
 from advisor.web.loads import SPANS
 from advisor.web.state import Service
 
-__all__ = ["MOST_KEYS", "key_values", "priority_values", "row_values", "status_values"]
+__all__ = ["MOST_KEYS", "change_values", "key_values", "priority_values", "row_values", "status_values"]
 
 MOST_KEYS: Final = 20
 """Keys that a page lists."""
@@ -54,4 +55,17 @@ def _whose(service: Service, name: str, window: str) -> dict[str, Any]:
         "window": window,
         "sampled_until": service.store.sampled_until(name),
         "problem": service.keeping(name),
+    }
+
+
+def change_values(change: Change) -> Mapping[str, Any]:
+    """A change of settings with what was predicted and measured; null where that is not known, or not yet."""
+    return {
+        "id": change.id,
+        "time": change.time,
+        "settings": [{"setting": one.setting, "before": one.before, "after": one.after} for one in change.moves],
+        "state": change.state.value,
+        "predicted": None if change.predicted is None else msgspec.to_builtins(change.predicted),
+        "measured": None if change.measured is None else msgspec.to_builtins(change.measured),
+        "next_change": change.following,
     }

@@ -9,7 +9,18 @@ from typing import Final
 from flask import Blueprint, Response, abort
 
 from advisor.web.assets import asset
-from advisor.web.pages import data, findings, fleet, keys, operator, operatordata, priorities, whatif
+from advisor.web.pages import (
+    changes,
+    compare,
+    data,
+    findings,
+    fleet,
+    keys,
+    operator,
+    operatordata,
+    priorities,
+    whatif,
+)
 from advisor.web.state import Service
 
 __all__ = ["blueprint"]
@@ -20,6 +31,8 @@ _PAGES: Final[tuple[Callable[[Blueprint, Service], None], ...]] = (
     keys.register,
     priorities.register,
     whatif.register,
+    changes.register,
+    compare.register,
     findings.register,
     data.register,
     operatordata.register,
