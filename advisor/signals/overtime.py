@@ -56,7 +56,7 @@ class OverTime:
         rows = zip(self.counted(sums), self.counted(counts), strict=True)
         return tuple(rounded(total / count if total is not None and count else None) for total, count in rows)
 
-    def now(self, gauge: Gauge | None) -> float | None:
+    def last(self, gauge: Gauge | None) -> float | None:
         """The value at the last scrape."""
         return None if gauge is None else gauge.last(Window(self.scrapes[-1], self.scrapes[-1]))
 

@@ -71,7 +71,7 @@ class _Whole:
 def _whole(over: OverTime, series: ControllerSeries, waits: Values, mean: float | None, served: float | None) -> _Whole:
     last = Window(over.scrapes[-1], over.scrapes[-1])
     return _Whole(
-        active=over.now(series.active),
+        active=over.last(series.active),
         wait=mean,
         oldest_now=series.oldest_wait(last),
         served=served,
@@ -97,7 +97,7 @@ def _past(
     return PriorityPast(
         priority=priority,
         quality=Quality.EXACT,
-        depth_now=over.now(depth),
+        depth_now=over.last(depth),
         depth_peak=over.peak(peaks),
         blocked_now=None,
         active_now=whole.active,

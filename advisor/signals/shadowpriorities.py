@@ -80,18 +80,18 @@ class _Shadow:
         return PriorityPast(
             priority=priority,
             quality=self.quality,
-            depth_now=over.now(self.depth),
+            depth_now=over.last(self.depth),
             depth_peak=over.peak(self.depth_peaks),
-            blocked_now=over.now(self.blocked),
-            active_now=over.now(self.active),
+            blocked_now=over.last(self.blocked),
+            active_now=over.last(self.active),
             wait_seconds_mean=over.mean(self.waited, self.served),
-            oldest_now_seconds=over.now(self.oldest),
+            oldest_now_seconds=over.last(self.oldest),
             oldest_peak_seconds=over.peak(self.oldest_peaks),
             served=served,
             served_share=served / whole if served is not None and whole else None,
             starved_seconds=seconds,
             is_starving=self._starves_now(above),
-            depth_error=over.now(self.error),
+            depth_error=over.last(self.error),
             depths=over.largest(self.depth_peaks),
             waits=over.means(self.waited, self.served),
             oldest=oldest,
@@ -99,7 +99,7 @@ class _Shadow:
 
     def _starves_now(self, above: Sequence["_Shadow"]) -> bool:
         """By what was handed out in the last half minute that its oldest key waited, or since the scrape before."""
-        age = self._over.now(self.oldest)
+        age = self._over.last(self.oldest)
         last, before = self._over.scrapes[-1], self._over.scrapes[-2]
         recent = Window(min(before, last - STARVED_SECONDS), last)
         return by_age(age, increase(self.served, recent), increase([c for one in above for c in one.served], recent))
