@@ -317,7 +317,7 @@ def test_one_that_works_beside_one_that_hangs() -> None:
         config = configured(
             {"name": "a-stuck", "sidecar": {"url": root(stuck)}}, {"name": "well", "sidecar": {"url": root(well)}}
         )
-        schedule = replace(config.schedule, timeout_seconds=3.0)
+        schedule = replace(config.schedule, timeout_seconds=8.0)
         running = watched(config.operators, schedule, OPTIONS)
         sink = Taken()
         rules = rules_of(replace(schedule, at_a_time=1, jitter_ratio=0.0))
@@ -325,12 +325,12 @@ def test_one_that_works_beside_one_that_hangs() -> None:
         scheduler = Scheduler(rules, sink, lambda: 0.5)
         scheduler.replace(running.targets, running.discoveries)
         scheduler.start()
-        end = time.monotonic() + 40.0
+        end = time.monotonic() + 100.0
         while not sink.reports and time.monotonic() < end:
             time.sleep(0.02)
         assert scheduler.stop()
     assert [report.operator for report in sink.reports] == ["well"]
-    assert sink.failures == [("a-stuck", "not finished within 3 s")]
+    assert sink.failures == [("a-stuck", "not finished within 8 s")]
 
 
 def mark(namespace: str, controller: str = "raycluster") -> dict[str, str]:
