@@ -15,6 +15,7 @@ from advisor.knowledge.logs import (
     THROTTLE_LINE_MIN_WAIT_SECONDS,
     THROTTLE_MESSAGES,
 )
+from advisor.knowledge.programs import FIXED_WORKERS
 from advisor.queueing.controller import Work
 from advisor.queueing.outcome import Outcome
 from advisor.twin.clientseries import ClientSeries
@@ -104,6 +105,10 @@ class Watcher:
         self.log.plain(now_ns, "", LEASE_ACQUIRED_MESSAGE, lock="kuberay/ray-operator-leader")
         for controller, count in workers.items():
             self.log.workers_started(now_ns, controller, count)
+
+    def resized(self, concurrency: int) -> None:
+        """The next process has so many workers for each controller whose number can be set."""
+        self._workers = {name: FIXED_WORKERS.get(name, concurrency) for name in self._workers}
 
     def began(self, now_ns: int, controller: str, work: Work) -> None:
         """See `Observer`."""
