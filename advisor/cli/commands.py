@@ -17,6 +17,7 @@ _MODULES = {
     "analyze": "advisor.cli.analyze",
     "backtest": "advisor.cli.backtest",
     "compare": "advisor.cli.compare",
+    "demo": "advisor.cli.demo",
     "explain": "advisor.cli.reference",
     "metrics": "advisor.cli.reference",
     "record": "advisor.cli.record",

@@ -50,8 +50,8 @@ class Advisor:
         self._stop = threading.Event()
         self._store = Store.open(config.store.path, now=time.time())
         self._webhooks = [Webhook(one, random.random) for one in webhooks_of(config.notify)]
-        sink = StoreSink(self._store, Notifier(_rules(config.notify)), self._tell)
-        self._scheduler = Scheduler(rules_of(config.schedule), sink, random.random)
+        self._sink = StoreSink(self._store, Notifier(_rules(config.notify)), self._tell)
+        self._scheduler = Scheduler(rules_of(config.schedule), self._sink, random.random)
         self._history = KeptHistory(self._store)
         self._kinds: dict[str, str] = {}
         self._scraping = threading.Event()
@@ -70,6 +70,16 @@ class Advisor:
     def address(self) -> str:
         """Where it serves."""
         return f"http://{self._server.effective_host}:{self._server.effective_port}/"
+
+    @property
+    def store(self) -> Store:
+        """Its history."""
+        return self._store
+
+    @property
+    def sink(self) -> StoreSink:
+        """Takes what analyses come to; whoever analyses beside the schedule gives it here."""
+        return self._sink
 
     def start(self) -> None:
         """Begin, in threads."""
