@@ -19,13 +19,13 @@ class Rhythm:
     Attributes:
         scrape_seconds: from one scrape to the next.
         analysis_seconds: from one analysis to the next; a multiple of that.
-        last_seconds: how far back an analysis looks. At most two periods: the second analysis of what has just begun is
-            not to see more of what was before than of that.
+        last_seconds: how far back an analysis looks. Less than two periods: the second analysis of what has just begun
+            is to see little of what was before.
     """
 
     scrape_seconds: float = 3.0
     analysis_seconds: float = 15.0
-    last_seconds: float = 30.0
+    last_seconds: float = 24.0
 
 
 class Observer(Protocol):

@@ -64,9 +64,10 @@ class Chapter:
 
 
 _QUIET: Final = Load(0.2, 4)
-_CLASS: Final = Load(4.0, 4)
+_CLASS: Final = Load(4.5, 4)
 _LABS: Final = Load(3.0, 4)
-_EVENING: Final = Load(1.5, 4)
+_EVENING: Final = Load(2.5, 4)
+_LATE: Final = Load(1.2, 4)
 _PAUSE_SECONDS: Final = 12.0
 """A restart lists every cluster again: under load that list would be the first finding, and the fault a later one."""
 
@@ -81,7 +82,7 @@ CHAPTERS: Final = (
     ),
     Chapter(
         name="burst",
-        title="A class begins: four clusters a second, and one worker for all of them.",
+        title="A class begins: clusters come faster than the only worker can make them.",
         seconds=75.0,
         expected=FindingCode.WORKERS_SATURATED,
         load=_CLASS,
@@ -130,7 +131,7 @@ CHAPTERS: Final = (
         title="Each write at the API server takes ten times as long.",
         seconds=75.0,
         expected=FindingCode.API_SERVER_SLOW,
-        load=_EVENING,
+        load=_LATE,
         pause_seconds=_PAUSE_SECONDS,
         slow_factor=10.0,
     ),
