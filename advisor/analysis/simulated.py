@@ -42,6 +42,7 @@ _TARGET = (
     ("pod", "kuberay-operator-0"),
 )
 """What Prometheus adds to each series of the operator's own endpoint, unless it has such a label."""
+_ALL = ("instance",)
 _METRICS, _LOG, _OBJECTS, _SETUP = "metrics.om.gz", "operator.log.gz", "objects.jsonl.gz", "setup.json"
 
 
@@ -212,12 +213,12 @@ def answer_of(operator: Operator, selection: Selection, instance: str) -> Exposi
         selection: the samples to keep.
         instance: value of the label ``instance``, as the scraper gives it.
     """
-    families = list(operator_families(operator))
+    families, summed = list(operator_families(operator)), selection.aggregated
     samples = [
-        Sample(name, labels if name in selection.aggregated else _with_instance(labels, instance), value)
+        Sample(name, _with_instance(labels, instance) if "instance" in summed.get(name, _ALL) else labels, value)
         for name, labels, value in _selected(families, selection)
     ]
-    return Exposition(samples, {family.name: family.kind for family in families}, 0, ended=True)
+    return Exposition(samples, {one.name: one.kind for one in families if one.samples}, 0, ended=True)
 
 
 @lru_cache(maxsize=4096)

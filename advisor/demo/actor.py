@@ -32,6 +32,7 @@ class Actor:
         self.log = Feed(0)
         self.objects = Feed(0)
         self._operator = operator
+        self._args: tuple[str, ...] = ()
         self._live: LiveOperator | None = None
         self._server: OperatorServer | None = None
 
@@ -47,8 +48,10 @@ class Actor:
 
     @property
     def args(self) -> tuple[str, ...]:
-        """How its process was started."""
-        return tuple(arguments_of(self._operator.simulation.settings))
+        """How its process was started, the last one where it is down."""
+        if self._operator.is_up:
+            self._args = tuple(arguments_of(self._operator.simulation.settings))
+        return self._args
 
     @property
     def url(self) -> str:

@@ -56,7 +56,7 @@ def judge(story: Story, seen: Sequence[Seen]) -> tuple[Judgement, ...]:
 def _judged(story: Story, number: int, seen: Iterable[Seen]) -> Judgement:
     chapter = story.chapters[number]
     fault, end = story.begin_of(number) + chapter.pause_seconds, story.begin_of(number + 1)
-    within = [one for one in seen if fault < one.seconds <= end]
+    within = [one for one in seen if fault < one.seconds < end]
     right = next((one for one in within if one.finding is chapter.expected), None)
     if chapter.is_fault:
         is_right = right is not None and right in within[:PERIODS]
