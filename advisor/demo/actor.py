@@ -13,6 +13,7 @@ from advisor.twin.exposed import Family, Operator
 __all__ = ["Actor"]
 
 _HOST = "127.0.0.1"
+_UNSEEN = ("--qps=", "--burst=")
 
 
 class Actor:
@@ -48,9 +49,10 @@ class Actor:
 
     @property
     def args(self) -> tuple[str, ...]:
-        """How its process was started, the last one where it is down."""
+        """What its arguments say that is in no series; those of the last process while it is down."""
         if self._operator.is_up:
-            self._args = tuple(arguments_of(self._operator.simulation.settings))
+            given = arguments_of(self._operator.simulation.settings)
+            self._args = tuple(one for one in given if one.startswith(_UNSEEN))
         return self._args
 
     @property

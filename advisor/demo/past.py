@@ -67,6 +67,7 @@ class Past:
                 answer = actor.answer(SELECTION, actor.instance)
                 if answer is not None:
                     self._observer.keep(actor.name, time, answer)
-                if self._steps and self._steps % each == 0:
+                # In the middle between two of those times at which chapters begin.
+                if self._steps > each and self._steps % each == each // 2:
                     self._observer.analyse(actor, time)
             self._steps += 1

@@ -28,7 +28,7 @@ BEGIN = 1_790_000_000.0
 RHYTHM = Rhythm()
 STORY = Story()
 # Seconds by which analyses come later than at the first phase; live, nobody knows when they will.
-PHASES = (0.0, 6.0, 12.0)
+PHASES = (6.0, 0.0, 12.0)
 
 
 class Watching:
@@ -37,7 +37,7 @@ class Watching:
     def __init__(self, store: Store) -> None:
         self.seen: dict[float, list[Seen]] = {phase: [] for phase in PHASES}
         self._sink = StoreSink(store, Notifier(NotifyRules()), lambda _: None)
-        self._service = PastService(store, self._sink, RHYTHM, lambda *told: self._see(0.0, *told))
+        self._service = PastService(store, self._sink, RHYTHM, lambda *told: self._see(PHASES[0], *told))
         self._beside = {
             phase: PastService(store, self._nowhere(), RHYTHM, lambda *told, phase=phase: self._see(phase, *told))
             for phase in PHASES[1:]
@@ -49,7 +49,7 @@ class Watching:
         self._service.keep(operator, time, exposition)
         for phase, service in self._beside.items():
             since = time - BEGIN - phase
-            if self.actor is not None and since > 0.0 and since % RHYTHM.analysis_seconds == 0.0:
+            if self.actor is not None and since > RHYTHM.analysis_seconds and since % RHYTHM.analysis_seconds == 0.0:
                 service.analyse(self.actor, time)
 
     def analyse(self, actor: Actor, time: float) -> None:
