@@ -161,6 +161,7 @@ class LiveDemo:
         service = PastService(self._advisor.store, self._advisor.sink, self._rhythm)
         Past(self._actors, service, self._rhythm, self._start).play(time.time, stop)
         for actor in self._actors:
+            actor.play(time.time() - self._start)
             actor.go_live()
         self.tick()
 

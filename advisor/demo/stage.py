@@ -24,7 +24,7 @@ _WORLD: Final = WorldParameters(
     watch_lag_seconds=0.001,
     reconcile_seconds=0.004,
     pod_start_seconds=1.0,
-    pod_start_spread=(0.7, 0.9, 1.0, 1.1, 1.3),
+    pod_start_spread=(0.9, 1.0, 1.1),
     request_cpu_seconds=0.0005,
     event_cpu_seconds=0.0001,
 )

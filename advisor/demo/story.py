@@ -90,10 +90,10 @@ CHAPTERS: Final = (
     ),
     Chapter(
         name="more workers",
-        title="Somebody sets what the last report advises, and the next class is as large.",
+        title="Somebody sets what the last report advises; the next class is two thirds as large.",
         seconds=75.0,
         expected=FindingCode.HEALTHY,
-        load=_CLASS,
+        load=_LABS,
         pause_seconds=_PAUSE_SECONDS,
         settings=OperatorSettings(concurrency=2, qps=100.0, burst=200),
         follows_advice=True,

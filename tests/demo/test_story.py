@@ -180,7 +180,7 @@ class TestCheck:
         monkeypatch.setattr("advisor.demo.story.Story", short_story)
         result = CliRunner().invoke(cli, ["demo", "--check"], standalone_mode=False)
         assert result.return_value == 0
-        assert result.output.splitlines()[1].split() == ["idle", "healthy", "healthy", "15", "s", "right"]
+        assert result.output.splitlines()[1].split() == ["idle", "healthy", "healthy", "21", "s", "right"]
 
     def test_wrong(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Exit code 1 where something else was found."""
