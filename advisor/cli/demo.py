@@ -75,7 +75,7 @@ def _check() -> int:
         actor = main_actor(story, _CHECK_START, store)
         actor.serve()
         try:
-            Past([actor], service, rhythm, _CHECK_START).play(lambda: end, threading.Event())
+            Past(actor, service, rhythm, _CHECK_START).play(lambda: end, threading.Event())
         finally:
             actor.end()
     judged = judge(story, seen)
@@ -132,7 +132,7 @@ def _introduce(live: "LiveDemo", *, opens: bool) -> None:
     from advisor.cli.demowatch import MAIN
 
     click.echo(
-        f"the last {live.seconds / 60:.0f} minutes of two simulated operators are there; from now on they are live\n"
+        f"the last {live.seconds / 60:.0f} minutes are there; from now on two simulated operators are live\n"
         f"  {live.address}  both of them, worst first\n"
         f"  {live.address}operators/{MAIN}  what holds one of them back, what to set, and what became of it",
         err=True,

@@ -33,6 +33,9 @@ _TIMEOUT_SECONDS = 60.0
 _PERIODS_BEFORE = 2.5
 """How many analyses of the chapter in which the demo goes live are past by then: its fault has been named."""
 
+_QUIET_SECONDS = 150.0
+"""How much of the quiet operator's past is played: more of it would show the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class _At(Clock):
@@ -137,10 +140,12 @@ class LiveDemo:
         self._rhythm = rhythm
         self._config = _config(port, rhythm)
         self._advisor = Advisor(self._config)
-        began = story.begin_of(story.number_of(CURTAIN)) + _PERIODS_BEFORE * rhythm.analysis_seconds
-        self._start = time.time() - began
-        self._main = main_actor(story, self._start, self._advisor.store)
-        self._actors = (self._main, Actor(QUIET, quiet_operator(self._start)))
+        now = time.time()
+        start = now - story.begin_of(story.number_of(CURTAIN)) - _PERIODS_BEFORE * rhythm.analysis_seconds
+        self._main = main_actor(story, start, self._advisor.store)
+        # The short past first: it keeps nobody waiting.
+        self._starts = {Actor(QUIET, quiet_operator(now - _QUIET_SECONDS)): now - _QUIET_SECONDS, self._main: start}
+        self._actors = tuple(self._starts)
         self._told: tuple[OperatorSpec, ...] = ()
 
     @property
@@ -159,9 +164,10 @@ class LiveDemo:
         for actor in self._actors:
             actor.serve()
         service = PastService(self._advisor.store, self._advisor.sink, self._rhythm)
-        Past(self._actors, service, self._rhythm, self._start).play(time.time, stop)
-        for actor in self._actors:
-            actor.play(time.time() - self._start)
+        for actor, start in self._starts.items():
+            Past(actor, service, self._rhythm, start).play(time.time, stop)
+        for actor, start in self._starts.items():
+            actor.play(time.time() - start)
             actor.go_live()
         self.tick()
 

@@ -1,7 +1,7 @@
 """What was before the demo began, played as fast as this machine can, with its scrapes and analyses at their times."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,17 +41,17 @@ class Observer(Protocol):
 
 
 class Past:
-    """Plays operators up to the present.
+    """Plays an operator up to the present.
 
     Args:
-        actors: at the beginning of their runs.
-        observer: looks at them.
+        actor: at the beginning of its run.
+        observer: looks at it.
         rhythm: how often.
-        start: Unix time at which their runs begin.
+        start: Unix time at which its run begins.
     """
 
-    def __init__(self, actors: Sequence[Actor], observer: Observer, rhythm: Rhythm, start: float) -> None:
-        self._actors = actors
+    def __init__(self, actor: Actor, observer: Observer, rhythm: Rhythm, start: float) -> None:
+        self._actor = actor
         self._observer = observer
         self._rhythm = rhythm
         self._start = start
@@ -62,12 +62,11 @@ class Past:
         rhythm = self._rhythm
         each = round(rhythm.analysis_seconds / rhythm.scrape_seconds)
         while not stop.is_set() and (time := self._start + self._steps * rhythm.scrape_seconds) <= until():
-            for actor in self._actors:
-                actor.play(time - self._start)
-                answer = actor.answer(SELECTION, actor.instance)
-                if answer is not None:
-                    self._observer.keep(actor.name, time, answer)
-                # In the middle between two of those times at which chapters begin.
-                if self._steps > each and self._steps % each == each // 2:
-                    self._observer.analyse(actor, time)
+            self._actor.play(time - self._start)
+            answer = self._actor.answer(SELECTION, self._actor.instance)
+            if answer is not None:
+                self._observer.keep(self._actor.name, time, answer)
+            # In the middle between two of those times at which chapters begin.
+            if self._steps > each and self._steps % each == each // 2:
+                self._observer.analyse(self._actor, time)
             self._steps += 1

@@ -69,7 +69,7 @@ def left_in(folder: Path) -> list[str]:
 def test_pages_with_a_history_and_nothing_left(tmp_path: Path) -> None:
     """A fault is shown as it goes on, with reports and changes from before; the operators are scraped live; Ctrl-C."""
     with running(tmp_path, "--listen-port", "0") as (process, log):
-        until(lambda: "from now on they are live" in log.read_text())
+        until(lambda: "from now on two simulated operators are live" in log.read_text())
         port = port_of(log)
         assert port is not None
         for path in ("/", "/operators/kuberay", "/operators/kuberay-staging", "/data"):
@@ -94,7 +94,7 @@ def test_an_end_while_the_past_is_played(tmp_path: Path) -> None:
         until(lambda: port_of(log))
         process.send_signal(signal.SIGTERM)
         assert process.wait(20.0) == 0
-        assert "from now on they are live" not in log.read_text()
+        assert "from now on two simulated operators are live" not in log.read_text()
     assert left_in(tmp_path / "home") == []
 
 

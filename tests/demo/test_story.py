@@ -71,7 +71,7 @@ def played() -> tuple[Watching, Store]:
     actor = watching.actor = main_actor(STORY, BEGIN, store)
     actor.serve()
     try:
-        Past([actor], watching, RHYTHM, BEGIN).play(lambda: BEGIN + STORY.seconds, threading.Event())
+        Past(actor, watching, RHYTHM, BEGIN).play(lambda: BEGIN + STORY.seconds, threading.Event())
     finally:
         actor.end()
     return watching, store
