@@ -1,6 +1,9 @@
 """For each fault of the story the service's own analysis has the right finding first, whenever its analyses come."""
 
+import importlib
+import socket
 import threading
+import webbrowser
 from dataclasses import replace
 
 import pytest
@@ -8,7 +11,7 @@ from click.testing import CliRunner
 
 from advisor.analysis.simulated import answer_of
 from advisor.cli.commands import cli
-from advisor.cli.demowatch import MAIN, PastService, advised_by, main_actor
+from advisor.cli.demowatch import MAIN, LiveDemo, PastService, advised_by, main_actor
 from advisor.demo.actor import Actor
 from advisor.demo.check import PERIODS, Seen, judge
 from advisor.demo.past import Past, Rhythm
@@ -24,6 +27,7 @@ from advisor.twin.exposed import operator_families
 from advisor.web.history import StoreSink
 from advisor.web.notify import Notifier, NotifyRules
 
+demo = importlib.import_module("advisor.cli.demo")
 BEGIN = 1_790_000_000.0
 RHYTHM = Rhythm()
 STORY = Story()
@@ -160,6 +164,51 @@ def test_nobody_advises_anything() -> None:
     assert advised_by(store, MAIN) is None
     store.close()
     assert advised_by(store, MAIN) is None
+
+
+def test_an_analysis_of_nothing() -> None:
+    """What cannot be analysed is kept as a failure, as the service does."""
+    with Store.open(None, now=BEGIN) as store:
+        actor = Actor(MAIN, quiet_operator(BEGIN))
+        actor.serve()
+        try:
+            sink = StoreSink(store, Notifier(NotifyRules()), lambda _: None)
+            PastService(store, sink, RHYTHM).analyse(actor, BEGIN)
+        finally:
+            actor.end()
+        (status,) = store.statuses()
+        assert status.failure is not None
+        assert "fewer than two scrapes" in status.failure.failure.error
+
+
+def test_where_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The usual port, or any other where that one is taken."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(demo, "_PORT", taken.getsockname()[1])
+        assert demo._free_port() == 0
+    assert demo._free_port() == demo._PORT
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_browser(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, is_there: bool) -> None:
+    """It is opened where it is asked for; where there is none, the address is enough."""
+    opened: list[str] = []
+
+    def show(url: str) -> bool:
+        opened.append(url)
+        return is_there
+
+    monkeypatch.setattr(webbrowser, "open", show)
+    live = LiveDemo(0, STORY, RHYTHM)
+    try:
+        demo._introduce(live, opens=False)
+        assert opened == []
+        demo._introduce(live, opens=True)
+        assert opened == [live.address]
+    finally:
+        live.end()
+    assert ("no browser was found" in capsys.readouterr().err) is not is_there
 
 
 def wrong_story() -> Story:
