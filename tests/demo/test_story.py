@@ -27,6 +27,9 @@ from advisor.twin.exposed import operator_families
 from advisor.web.history import StoreSink
 from advisor.web.notify import Notifier, NotifyRules
 
+# The story is played once, in the first test that asks for it.
+pytestmark = pytest.mark.timeout(240)
+
 demo = importlib.import_module("advisor.cli.demo")
 BEGIN = 1_790_000_000.0
 RHYTHM = Rhythm()
