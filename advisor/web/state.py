@@ -9,6 +9,7 @@ from advisor.model.report import Report
 from advisor.store.records import OperatorStatus, ReportRow
 from advisor.store.store import Store
 from advisor.web.scheduler import RunState
+from advisor.web.whatifs import WhatIfs
 
 __all__ = ["Service", "decoded"]
 
@@ -25,6 +26,7 @@ class Service:
         kind: how a target is reached: prometheus, scrape or sidecar; "" where that is not known.
         clock: Unix seconds.
         stale_seconds: from which age on a report is called stale.
+        whatifs: runs what-ifs; None where they are turned off.
     """
 
     store: Store
@@ -32,6 +34,7 @@ class Service:
     clock: Callable[[], float]
     kind: Callable[[str], str] = lambda _: ""
     stale_seconds: float = 900.0
+    whatifs: WhatIfs | None = None
 
     def report(self, row: ReportRow) -> Report | None:
         """The whole report of a row; None where it is no longer there."""
