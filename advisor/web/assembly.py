@@ -11,6 +11,7 @@ from typing import Any, Final
 from waitress.server import create_server
 
 from advisor.analysis import Options
+from advisor.analysis.changes import ChangeRules
 from advisor.errors import OutputError
 from advisor.model.finding import Severity
 from advisor.store.errors import StoreWriteError
@@ -65,6 +66,7 @@ class Advisor:
             lambda name: self._kinds.get(name, "prometheus"),
             stale_seconds=3.0 * config.schedule.interval_seconds,
             whatifs=self._whatifs,
+            change_rules=lambda: self._sink.changes.rules,
         )
         app = create_app(service, access_of(config.login, config.listen.allowed_hosts, config.listen.host))
         self._server = _serving(app, config.listen.host, config.listen.port)
@@ -102,6 +104,7 @@ class Advisor:
             InputError: a file that it names cannot be read.
         """
         found = watched(config.operators, config.schedule, Options(), history=self._history, bases=self._store)
+        self._sink.changes.rules = _change_rules(config.schedule.interval_seconds)
         self._kinds = {one.name: one.kind for one in config.operators}
         self._scheduler.replace(found.targets, found.discoveries, rules_of(config.schedule))
         self._scraping.set()
@@ -164,6 +167,12 @@ def _token(file: Path) -> str:
 def _rules(notify: Notify) -> NotifyRules:
     severities = frozenset(map(Severity, notify.severities))
     return NotifyRules(severities=severities, cooldown_seconds=notify.cooldown_seconds)
+
+
+def _change_rules(interval_seconds: float) -> ChangeRules:
+    """Who looks more often than operators settle also wants to see sooner what became of a change."""
+    usual = ChangeRules()
+    return ChangeRules(settle_seconds=min(usual.settle_seconds, interval_seconds))
 
 
 def _serving(app: Any, host: str, port: int) -> Any:  # noqa: ANN401 - waitress has no types
