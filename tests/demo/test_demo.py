@@ -80,6 +80,11 @@ def test_pages_with_a_history_and_nothing_left(tmp_path: Path) -> None:
         kept = json.loads(get(port, "/api/v1/operators/kuberay/reports?limit=100")[1])["reports"]
         found = {one["verdict"]["finding"] for one in kept}
         assert {"healthy", "workers-saturated", "client-throttled", "hot-key", "api-server-slow"} <= found
+        changes = json.loads(get(port, "/api/v1/operators/kuberay/changes")[1])["changes"]
+        advised = [one for one in changes if one["predicted"]["predictions"]]
+        assert [[move["setting"] for move in one["settings"]] for one in advised] == [["qps", "burst"], ["concurrency"]]
+        assert [one["measured"]["comparison"]["outcome"] for one in advised] == ["better", "better"]
+        assert "Predicted and measured" in get(port, "/changes/kuberay")[1]
         # Those from before have gone before; the first that the schedule makes reads what was scraped over HTTP.
         last = kept[0]["id"]
         until(lambda: json.loads(get(port, "/api/v1/operators/kuberay/reports")[1])["reports"][0]["id"] > last)
