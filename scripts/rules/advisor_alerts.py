@@ -77,9 +77,14 @@ _KEYS: Final = (
             "long as the operator ever leaves an object alone."
         ),
         labels=("cluster", "namespace", "job", "controller"),
-        findings=(FindingCode.WORKERS_SATURATED,),
         need="sidecar",
-        inhibited_by=("KubeRayWorkersSaturated", "KubeRayBacklogGrowing", "KubeRayQueueStuck", "KubeRayNoLeader"),
+        inhibited_by=(
+            "KubeRayWorkersSaturated",
+            "KubeRayBacklogGrowing",
+            "KubeRayQueueStuck",
+            "KubeRayHotKey",
+            "KubeRayNoLeader",
+        ),
     ),
 )
 

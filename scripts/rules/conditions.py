@@ -52,13 +52,13 @@ SLOW_API: Final = (
 """Writes take long at the API server, and that is most of what workers wait for."""
 
 FEW: Final = (
-    f"sum by ({OPERATOR}) (increase(controller_runtime_reconcile_errors_total{{$queue}}[10m])) "
+    f"sum by ({OPERATOR}) (increase(controller_runtime_reconcile_errors_total{{$queue}}[15m])) "
     f">= {LIMITS.fewest_errors}"
 )
 """Failures are more than chance."""
 
 FAILING: Final = (
-    f"operator:controller_runtime_reconcile_failures:ratio5m >= {LIMITS.error_ratio:g}\n{_ON} {FEW}"
+    f"operator:controller_runtime_reconcile_failures:ratio15m >= {LIMITS.error_ratio:g}\n{_ON} {FEW}"
 )
 """A material part of the reconciles fails, conflicts left out."""
 

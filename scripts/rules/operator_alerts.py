@@ -117,7 +117,7 @@ _QUEUE: Final = (
             f">= {LIMITS.wait_target_seconds:g}\n"
             f"and controller:workqueue_busy_workers:rate5m >= {LIMITS.idle_workers:g}\n"
             f"and controller:workqueue_busy_workers:rate5m <= {1 + LIMITS.idle_workers:g}\n"
-            "and controller:workqueue_depth:sum >= 1"
+            f"and sum by ({CONTROLLER}) (max_over_time(workqueue_depth{{$queue}}[5m])) >= 1"
         ),
         hold="10m",
         severity=Severity.WARNING,
@@ -258,7 +258,7 @@ _CLIENT: Final = (
     Alert(
         name="KubeRayErrorStorm",
         expr=(
-            f"operator:controller_runtime_reconcile_failures:ratio5m >= {_CRITICAL_RATIO:g}\nand on ({OPERATOR}) {FEW}"
+            f"operator:controller_runtime_reconcile_failures:ratio15m >= {_CRITICAL_RATIO:g}\nand on ({OPERATOR}) {FEW}"
         ),
         hold="10m",
         severity=Severity.CRITICAL,
@@ -274,9 +274,9 @@ _CLIENT: Final = (
     Alert(
         name="KubeRayWriteConflicts",
         expr=(
-            f"operator:rest_client_conflicts:ratio5m >= {LIMITS.conflict_ratio:g}\n"
+            f"operator:rest_client_conflicts:ratio15m >= {LIMITS.conflict_ratio:g}\n"
             f"and on ({OPERATOR}) sum by ({OPERATOR}) "
-            f'(increase(rest_client_requests_total{{$client,code="409",method=~"PUT|PATCH"}}[10m])) '
+            f'(increase(rest_client_requests_total{{$client,code="409",method=~"PUT|PATCH"}}[15m])) '
             f">= {LIMITS.fewest_errors}"
         ),
         hold="10m",
@@ -294,8 +294,8 @@ _CLIENT: Final = (
         name="KubeRayClustersNotProvisioned",
         expr=(
             "count by (cluster, job) (\n"
-            '  kuberay_cluster_condition_provisioned{$client,condition="false"}\n'
-            '  and kuberay_cluster_condition_provisioned{$client,condition="false"} offset 15m\n'
+            '  kuberay_cluster_condition_provisioned{$client,condition="false",name!=""}\n'
+            '  and kuberay_cluster_condition_provisioned{$client,condition="false",name!=""} offset 15m\n'
             ")\n"
             "and on (cluster, job) max by (cluster, job) (operator:workqueue_busy_workers:rate5m) "
             f"< {LIMITS.idle_workers:g}\n"

@@ -19,7 +19,7 @@ _PROCESS: Final = (
     Alert(
         name="KubeRayOperatorCPUThrottled",
         expr=f"{CPU_BOUND}\nand on (cluster, namespace) {WORKING}",
-        hold="10m",
+        hold="5m",
         severity=Severity.WARNING,
         summary="A CPU quota stops the operator.",
         description=(

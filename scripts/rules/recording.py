@@ -171,9 +171,9 @@ _CLIENT: Final = (
         "Mean seconds of a write at the API server, limiter wait left out (KubeRay 1.7).",
     ),
     Record(
-        "operator:rest_client_conflicts:ratio5m",
-        f'sum by ({OPERATOR}) (rate(rest_client_requests_total{{$client,code="409",method=~"PUT|PATCH"}}[5m]))\n'
-        f'/ (sum by ({OPERATOR}) (rate(rest_client_requests_total{{$client,method=~"PUT|PATCH"}}[5m])) > 0)',
+        "operator:rest_client_conflicts:ratio15m",
+        f'sum by ({OPERATOR}) (rate(rest_client_requests_total{{$client,code="409",method=~"PUT|PATCH"}}[15m]))\n'
+        f'/ (sum by ({OPERATOR}) (rate(rest_client_requests_total{{$client,method=~"PUT|PATCH"}}[15m])) > 0)',
         "Refused share of PUT and PATCH; absent until there is a first conflict. 409 on POST is an existing object.",
     ),
     Record(
@@ -183,17 +183,17 @@ _CLIENT: Final = (
         "Share of answers 429; absent until there is a first one.",
     ),
     Record(
-        "operator:controller_runtime_reconcile_failures:ratio5m",
+        "operator:controller_runtime_reconcile_failures:ratio15m",
         "clamp_min(\n"
-        f"  sum by ({OPERATOR}) (rate(controller_runtime_reconcile_errors_total{{$queue}}[5m]))\n"
+        f"  sum by ({OPERATOR}) (rate(controller_runtime_reconcile_errors_total{{$queue}}[15m]))\n"
         "  - (\n"
-        f'    sum by ({OPERATOR}) (rate(rest_client_requests_total{{$client,code="409",method=~"PUT|PATCH"}}[5m]))\n'
-        f"    or 0 * sum by ({OPERATOR}) (rate(controller_runtime_reconcile_errors_total{{$queue}}[5m]))\n"
+        f'    sum by ({OPERATOR}) (rate(rest_client_requests_total{{$client,code="409",method=~"PUT|PATCH"}}[15m]))\n'
+        f"    or 0 * sum by ({OPERATOR}) (rate(controller_runtime_reconcile_errors_total{{$queue}}[15m]))\n"
         "  ),\n"
         "  0\n"
         ")\n"
-        f"/ (sum by ({OPERATOR}) (rate(controller_runtime_reconcile_total{{$queue}}[5m])) > 0)",
-        "Share of reconciles that failed, conflicts left out.",
+        f"/ (sum by ({OPERATOR}) (rate(controller_runtime_reconcile_total{{$queue}}[15m])) > 0)",
+        "Share of reconciles that failed, conflicts left out; long, as back-off grows to 1000 s.",
     ),
     Record(
         "operator:process_cpu_seconds:rate5m",

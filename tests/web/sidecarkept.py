@@ -25,7 +25,7 @@ from tests.sidecar.replay import changes
 from tests.sidecar.sidecarviews import durations
 from tests.web.serving import NOW, World
 
-__all__ = ["hot", "kept", "key", "keys_view", "parsed", "played", "queue_view", "text_of"]
+__all__ = ["hot", "kept", "key", "keys_view", "parsed", "pieces", "played", "queue_view", "text_of"]
 
 INSTANCE = "10.0.0.1:8090"
 _Item = LogRecord | Change[Observed] | Exposition
@@ -110,7 +110,7 @@ def played(folder: Path, step: float = 5.0) -> Iterator[tuple[float, Exposition]
     """What a sidecar beside the operator of a recording tells at each of some times, as it is kept."""
     observer = Observer(synced=lambda: {kind for rules in RULES.values() for kind, _ in rules.watches})
     due, last, lines = None, 0.0, list[LogRecord]()
-    for time, _, item in _pieces(folder):
+    for time, _, item in pieces(folder):
         due = time + step if due is None else due
         last = time
         match item:
@@ -135,7 +135,7 @@ def _told(observer: Observer, time: float) -> Exposition:
     return parsed(SidecarView(shadows=found.shadows, keys=found.keys, hot_keys=found.hot_keys))
 
 
-def _pieces(folder: Path) -> Iterator[tuple[float, int, _Item]]:
+def pieces(folder: Path) -> Iterator[tuple[float, int, _Item]]:
     source = RecordingSource(folder)
     store = source.series(Selection(GAUGE_NAMES, {}))
     scrapes: dict[float, list[Sample]] = {}
