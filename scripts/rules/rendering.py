@@ -13,7 +13,7 @@ import yaml
 
 from scripts.rules.model import Alert, Group, Record
 
-__all__ = ["Settings", "expression", "manifest", "plain", "runbook"]
+__all__ = ["Settings", "expression", "manifest", "plain", "runbook", "seconds"]
 
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _RANGE: Final = re.compile(r"\[(\d+[smhd])\]")

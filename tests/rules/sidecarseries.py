@@ -7,7 +7,7 @@ from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from advisor.model.raw import LogRecord, Selection
+from advisor.model.raw import LogRecord, Selection, Subject
 from advisor.sidecar.collector import SidecarView
 from advisor.sidecar.logreader import LogBatch
 from advisor.sidecar.observer import Observer
@@ -54,7 +54,9 @@ def _told(folder: Path, step: float) -> Iterator[tuple[float, str]]:
     due, last, lines = None, 0.0, list[LogRecord]()
     for time, _, item in pieces(folder):
         while starts and time >= starts[0]:
-            observer.restarted(starts.pop(0))
+            observer.restarted(starts[0])
+            # A real operator's log has this line for each controller; a simulated one's has not.
+            lines.append(LogRecord(time=starts.pop(0), subject=Subject.SOURCE_STARTED, controller="raycluster"))
         due, last = time + step if due is None else due, time
         match item:
             case LogRecord():
