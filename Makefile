@@ -72,6 +72,16 @@ conformance: ## renew the traces of the real Go queues (needs go)
 	go -C tests/conformance/go test -count=1 -run '^TestTraces$$' . -args -write
 	git diff --stat -- tests/data/conformance
 
+.PHONY: rules
+rules: .venv-test/.stamp ## write rules/ and docs/alerts.md from scripts/rules
+	$(TEST)/python -m scripts.rules
+	$(TEST)/python -m scripts.generate_docs
+
+.PHONY: rules-replay
+rules-replay: .venv-test/.stamp ## play the rules over all recordings and hours, and write where they fire
+	$(TEST)/python -m tests.rules.replayed
+	$(TEST)/python -m scripts.generate_docs
+
 RECORDINGS ?= ../shared/recordings
 
 .PHONY: fidelity

@@ -73,8 +73,8 @@ _KEYS: Final = (
         severity=Severity.WARNING,
         summary="A changed spec has not been looked at.",
         description=(
-            "{{ $labels.controller }}: the oldest changed spec has waited for {{ $value | humanizeDuration }}, twice as "
-            "long as the operator ever leaves an object alone."
+            "{{ $labels.controller }}: the oldest changed spec has waited for {{ $value | humanizeDuration }}, twice "
+            "as long as the operator ever leaves an object alone."
         ),
         labels=("cluster", "namespace", "job", "controller"),
         need="sidecar",
@@ -123,8 +123,8 @@ _HEALTH: Final = (
         severity=Severity.WARNING,
         summary="The advisor's last report of an operator is old.",
         description=(
-            "{{ $labels.operator }}: last analysed {{ $value | humanizeDuration }} ago. What its page and its series say "
-            "is of then."
+            "{{ $labels.operator }}: last analysed {{ $value | humanizeDuration }} ago. What its page and its series "
+            "say is of then."
         ),
         labels=("cluster", "namespace", "job", "operator"),
         need="service",
@@ -171,8 +171,8 @@ _ADVICE: Final = (
         severity=Severity.INFO,
         summary="Advice has been open for three days.",
         description=(
-            "{{ $labels.operator }}: the advisor has advised another {{ $labels.setting }} for three days. Its page has "
-            "the patch and what it should do; if you decided against it, silence this."
+            "{{ $labels.operator }}: the advisor has advised another {{ $labels.setting }} for three days. Its page "
+            "has the patch and what it should do; if you decided against it, silence this."
         ),
         labels=("cluster", "namespace", "job", "operator", "setting"),
         need="service",
@@ -187,8 +187,8 @@ _ADVICE: Final = (
         severity=Severity.WARNING,
         summary="The advisor has found what no series shows by itself.",
         description=(
-            "{{ $labels.operator }}: {{ $labels.code }}. `kuberay-advisor explain {{ $labels.code }}` and the operator's "
-            "page say what it means and what to do."
+            "{{ $labels.operator }}: {{ $labels.code }}. `kuberay-advisor explain {{ $labels.code }}` and the "
+            "operator's page say what it means and what to do."
         ),
         labels=("cluster", "namespace", "job", "operator", "code"),
         findings=BY_SERVICE,

@@ -24,7 +24,10 @@ def _inhibitions() -> list[dict[str, Any]]:
         targets = [name for name, alert in ALERTS.items() if source in alert.inhibited_by]
         for equal, names in (
             (["cluster", "namespace"], [name for name in targets if name not in _WITHOUT_NAMESPACE]),
-            (["cluster"], [name for name in targets if name in _WITHOUT_NAMESPACE and "cluster" in ALERTS[name].labels]),
+            (
+                ["cluster"],
+                [name for name in targets if name in _WITHOUT_NAMESPACE and "cluster" in ALERTS[name].labels],
+            ),
             ([], [name for name in targets if "cluster" not in ALERTS[name].labels]),
         ):
             if names:

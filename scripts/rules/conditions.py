@@ -57,9 +57,7 @@ FEW: Final = (
 )
 """Failures are more than chance."""
 
-FAILING: Final = (
-    f"operator:controller_runtime_reconcile_failures:ratio15m >= {LIMITS.error_ratio:g}\n{_ON} {FEW}"
-)
+FAILING: Final = f"operator:controller_runtime_reconcile_failures:ratio15m >= {LIMITS.error_ratio:g}\n{_ON} {FEW}"
 """A material part of the reconciles fails, conflicts left out."""
 
 EXTERNAL: Final = (

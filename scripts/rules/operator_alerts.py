@@ -25,6 +25,10 @@ _OPERATOR: Final = tuple(OPERATOR.split(", "))
 _WHO: Final = "{{ $labels.job }} in {{ $labels.namespace }}"
 _OF: Final = f"{{{{ $labels.controller }}}} of {_WHO}"
 _UNLESS_CPU: Final = f"unless on (cluster, namespace) (\n{CPU_BOUND}\n)"
+_WAITS: Final = (
+    f"and on ({OPERATOR}) max by ({OPERATOR}) (controller:workqueue_queue_duration_seconds:mean5m) "
+    f">= {LIMITS.wait_warning_seconds:g}"
+)
 _CRITICAL_RATIO: Final = 0.5
 """As the finding has it: more reconciles fail than not."""
 _GROWS_BY: Final = 0.05
@@ -44,8 +48,8 @@ _QUEUE: Final = (
         name="KubeRayWorkersSaturated",
         expr="\n".join(
             (
+                # At rest no unlocked key waits beside an idle worker, so that a backlog proves that all are busy.
                 KEYS_WAIT,
-                f"and controller:workqueue_utilisation:ratio5m >= {LIMITS.target_utilisation:g}",
                 _unless(LIMITER),
                 _unless(SHEDS),
                 _unless(FAILING),
@@ -198,8 +202,8 @@ _CLIENT: Final = (
         severity=Severity.WARNING,
         summary="Writes take long at the API server, and workers wait for it.",
         description=(
-            f"{_WHO}: a write takes {{{{ $value | humanizeDuration }}}} at the API server, limiter wait left out. Do not "
-            "raise workers or QPS; look at the API server, its webhooks and etcd."
+            f"{_WHO}: a write takes {{{{ $value | humanizeDuration }}}} at the API server, limiter wait left out. Do "
+            "not raise workers or QPS; look at the API server, its webhooks and etcd."
         ),
         labels=_OPERATOR,
         findings=(FindingCode.API_SERVER_SLOW,),
@@ -222,20 +226,13 @@ _CLIENT: Final = (
     ),
     Alert(
         name="KubeRayExternalCallsSlow",
-        expr="\n".join(
-            (
-                EXTERNAL,
-                f"and on ({OPERATOR}) max by ({OPERATOR}) (controller:workqueue_queue_duration_seconds:mean5m) "
-                f">= {LIMITS.wait_warning_seconds:g}",
-                _UNLESS_CPU,
-            )
-        ),
+        expr=f"{EXTERNAL}\n{_WAITS}\n{_UNLESS_CPU}",
         hold="10m",
         severity=Severity.WARNING,
         summary="Workers wait for slow Ray dashboards.",
         description=(
-            f"{_WHO}: {{{{ $value | humanize }}}} workers are busy with what neither requests nor CPU explain: calls to "
-            "Ray dashboards, which are in no client series. Find the heads that answer slowly."
+            f"{_WHO}: {{{{ $value | humanize }}}} workers are busy with what neither requests nor CPU explain: calls "
+            "to Ray dashboards, which are in no client series. Find the heads that answer slowly."
         ),
         labels=_OPERATOR,
         findings=(FindingCode.EXTERNAL_CALL_SLOW,),
@@ -248,8 +245,8 @@ _CLIENT: Final = (
         severity=Severity.WARNING,
         summary="Reconciles fail and are tried again.",
         description=(
-            f"{_WHO}: {{{{ $value | humanizePercentage }}}} of the reconciles fail, conflicts left out. Keys in back-off "
-            "are in no gauge. Read the commonest error in the log: a quota, a webhook, a missing permission."
+            f"{_WHO}: {{{{ $value | humanizePercentage }}}} of the reconciles fail, conflicts left out. Keys in "
+            "back-off are in no gauge. Read the commonest error in the log: a quota, a webhook, a missing permission."
         ),
         labels=_OPERATOR,
         findings=(FindingCode.ERROR_RETRIES,),
@@ -264,8 +261,8 @@ _CLIENT: Final = (
         severity=Severity.CRITICAL,
         summary="Most reconciles fail.",
         description=(
-            f"{_WHO}: {{{{ $value | humanizePercentage }}}} of the reconciles fail, conflicts left out. Hardly anything "
-            "gets done until the cause of the commonest error in its log is mended."
+            f"{_WHO}: {{{{ $value | humanizePercentage }}}} of the reconciles fail, conflicts left out. Hardly "
+            "anything gets done until the cause of the commonest error in its log is mended."
         ),
         labels=_OPERATOR,
         findings=(FindingCode.ERROR_RETRIES,),
@@ -283,8 +280,8 @@ _CLIENT: Final = (
         severity=Severity.WARNING,
         summary="Updates are refused because the object changed.",
         description=(
-            f"{_WHO}: {{{{ $value | humanizePercentage }}}} of its updates conflict, so their reconciles are done again. "
-            "Find who else writes to these objects; the sidecar names the writer."
+            f"{_WHO}: {{{{ $value | humanizePercentage }}}} of its updates conflict, so their reconciles are done "
+            "again. Find who else writes to these objects; the sidecar names the writer."
         ),
         labels=_OPERATOR,
         findings=(FindingCode.WRITE_CONFLICTS,),

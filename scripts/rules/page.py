@@ -32,8 +32,9 @@ They are written by `make rules` from `scripts/rules`, as is this page. Threshol
 
 ## What has to be scraped
 
-- Operators are found by their scrape job, `{_SETTINGS.job}`; its container is `{_SETTINGS.container}`, and the advisor's
-  jobs are `{_SETTINGS.advisor_job}`. Others: `python -m scripts.rules --job REGEX --container NAME --advisor-job REGEX`.
+- Operators are found by their scrape job, `{_SETTINGS.job}`; its container is `{_SETTINGS.container}`, and the
+  advisor's jobs are `{_SETTINGS.advisor_job}`. Others:
+  `python -m scripts.rules --job REGEX --container NAME --advisor-job REGEX`.
 - `--runbooks BASE` says where this folder is served; the links of alerts lead below it.
 - Nothing but the operator's own series is needed. Alerts that need more say so, and are silent without it. What KubeRay
   before 1.7 does not expose (request times, limiter waits) has no stand-in: `KubeRaySlowWritesOfUnknownCause` says that
@@ -74,9 +75,8 @@ def _findings() -> list[str]:
     rows = []
     for rule in RULES:
         alerts = ", ".join(f"[`{alert.name}`](#{alert.name.lower()})" for alert in alerts_of(rule.code))
-        rows.append(
-            f"| [`{rule.code.value}`](findings/{rule.code.value}.md) | {alerts or 'none'} | {WITHOUT.get(rule.code, '')} |\n"
-        )
+        code, why = rule.code.value, WITHOUT.get(rule.code, "")
+        rows.append(f"| [`{code}`](findings/{code}.md) | {alerts or 'none'} | {why} |\n")
     return rows
 
 

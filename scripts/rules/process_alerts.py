@@ -23,8 +23,8 @@ _PROCESS: Final = (
         severity=Severity.WARNING,
         summary="A CPU quota stops the operator.",
         description=(
-            f"{_POD}: stopped in {{{{ $value | humanizePercentage }}}} of the CPU periods while it uses its whole limit. "
-            "Every reconcile and every request looks slow from inside. Raise or remove the CPU limit first."
+            f"{_POD}: stopped in {{{{ $value | humanizePercentage }}}} of the CPU periods while it uses its whole "
+            "limit. Every reconcile and every request looks slow from inside. Raise or remove the CPU limit first."
         ),
         labels=_CONTAINER,
         findings=(FindingCode.CPU_LIMITED,),
@@ -71,8 +71,8 @@ _PROCESS: Final = (
         severity=Severity.INFO,
         summary="The operator restarted.",
         description=(
-            f"{_WHO}: its process started anew within a quarter of an hour. Every object is reconciled once after that, "
-            "at low priority from KubeRay 1.7 on: depth is high and falls."
+            f"{_WHO}: its process started anew within a quarter of an hour. Every object is reconciled once after "
+            "that, at low priority from KubeRay 1.7 on: depth is high and falls."
         ),
         labels=_OPERATOR,
         findings=(FindingCode.RESYNC_LOAD,),
@@ -102,8 +102,8 @@ _LEADER: Final = (
         severity=Severity.CRITICAL,
         summary="No replica of the operator answers its scrapes.",
         description=(
-            f"{_WHO}: all its targets have failed for five minutes. It does not run, or answers /metrics too slowly for "
-            "the scrape's time-out."
+            f"{_WHO}: all its targets have failed for five minutes. It does not run, or answers /metrics too slowly "
+            "for the scrape's time-out."
         ),
         labels=_OPERATOR,
         findings=(FindingCode.METRICS_MISSING,),
@@ -118,8 +118,8 @@ _LEADER: Final = (
         severity=Severity.WARNING,
         summary="An operator that was scraped is no target any more.",
         description=(
-            f"{_WHO}: it was a target within six hours and is none now. It was removed, or its ServiceMonitor no longer "
-            "selects it. Without its series no other alert can fire."
+            f"{_WHO}: it was a target within six hours and is none now. It was removed, or its ServiceMonitor no "
+            "longer selects it. Without its series no other alert can fire."
         ),
         labels=_OPERATOR,
         findings=(FindingCode.METRICS_MISSING,),
@@ -131,8 +131,8 @@ _LEADER: Final = (
         severity=Severity.WARNING,
         summary="No KubeRay operator is scraped at all.",
         description=(
-            "No target has a job that looks like a KubeRay operator. Install a ServiceMonitor for it, or give the rules "
-            "the job that it has; until then no other alert can fire."
+            "No target has a job that looks like a KubeRay operator. Install a ServiceMonitor for it, or give the "
+            "rules the job that it has; until then no other alert can fire."
         ),
         labels=(),
         findings=(FindingCode.METRICS_MISSING,),
@@ -162,8 +162,8 @@ _LEADER: Final = (
         severity=Severity.CRITICAL,
         summary="No scraped replica of the operator leads.",
         description=(
-            f"{_WHO}: every replica that is scraped stands by. Nothing is reconciled, or the leader is not scraped; then "
-            "figures of the standby say nothing."
+            f"{_WHO}: every replica that is scraped stands by. Nothing is reconciled, or the leader is not scraped; "
+            "then figures of the standby say nothing."
         ),
         labels=_OPERATOR,
         findings=(FindingCode.NOT_LEADER,),
@@ -177,8 +177,8 @@ _LEADER: Final = (
         severity=Severity.WARNING,
         summary="The leadership changes again and again.",
         description=(
-            f"{_WHO}: {{{{ $value }}}} changes within an hour. Each loss of the lease ends the process and begins with a "
-            "list of everything. The API server is slow or away, or the operator has no CPU to renew its lease."
+            f"{_WHO}: {{{{ $value }}}} changes within an hour. Each loss of the lease ends the process and begins with "
+            "a list of everything. The API server is slow or away, or the operator has no CPU to renew its lease."
         ),
         labels=_OPERATOR,
         findings=(FindingCode.NOT_LEADER,),

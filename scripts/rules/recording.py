@@ -141,8 +141,7 @@ _CLIENT: Final = (
     ),
     Record(
         "operator:rest_client_limiter_share:ratio5m",
-        f"sum by ({OPERATOR}) (rate({_LIMITER}_sum{{$client}}[5m]))\n"
-        "/ (operator:workqueue_busy_workers:rate5m > 0)",
+        f"sum by ({OPERATOR}) (rate({_LIMITER}_sum{{$client}}[5m]))\n/ (operator:workqueue_busy_workers:rate5m > 0)",
         "Seconds in the client's own limiter for each busy worker second (KubeRay 1.7).",
     ),
     Record(

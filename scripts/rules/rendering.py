@@ -133,7 +133,7 @@ class _Dumper(yaml.SafeDumper):
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 - the signature of PyYAML
         """Indent lists below their key."""
-        return super().increase_indent(flow, False)  # type: ignore[no-any-return] # noqa: FBT003 - as above
+        return super().increase_indent(flow, False)  # noqa: FBT003 - as above
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

@@ -20,7 +20,7 @@ ALERTS: Final[Mapping[str, Alert]] = MappingProxyType(
 WITHOUT: Final[Mapping[FindingCode, str]] = MappingProxyType(
     {
         FindingCode.OVER_PROVISIONED: (
-            "Idle workers cost next to nothing, so nobody has to be told now; `KubeRayAdviceOpen` reminds of the advice."
+            "Idle workers cost next to nothing, so nobody has to be told now; `KubeRayAdviceOpen` tells of the advice."
         ),
         FindingCode.HEALTHY: "There is nothing to do.",
     }

@@ -1,7 +1,7 @@
 """What each alert is about, as series: quiet for an hour, bad for an hour, quiet for two.
 
-Of a counter the figures are the increase a minute, of a gauge its value; None is a series that is not there. Each case is
-an operator in a namespace of its own, so that all are evaluated together.
+Of a counter the figures are the increase a minute, of a gauge its value; None is a series that is not there. Each case
+is an operator in a namespace of its own, so that all are evaluated together.
 """
 
 import re
@@ -88,8 +88,6 @@ _MAX: Final = "controller_runtime_max_concurrent_reconciles"
 CASES: Final[Mapping[str, Case]] = {
     "KubeRayWorkersSaturated": Case(
         {
-            **_busy(6, 58),
-            _MAX: (1, 1),
             "controller_runtime_active_workers": (0, 1),
             'workqueue_depth{priority="0"}': (0, 20),
             "workqueue_queue_duration_seconds_sum": (0.6, 600),
@@ -220,7 +218,10 @@ CASES: Final[Mapping[str, Case]] = {
     "KubeRayLeaderFlapping": Case({_LEADER: "1+0x59 0+0x9 1+0x9 0+0x9 1+0x29 1+0x119"}, fires=33),
     "KubeRayHotKey": Case(
         {
-            'kuberay_advisor_hot_key{controller="raycluster",object_namespace="t",object_name="a",writer="w"}': (None, 1)
+            'kuberay_advisor_hot_key{controller="raycluster",object_namespace="t",object_name="a",writer="w"}': (
+                None,
+                1,
+            )
         },
         fires=11,
     ),
@@ -239,11 +240,7 @@ CASES: Final[Mapping[str, Case]] = {
         {'kuberay_advisor_analysis_failures_in_a_row{operator="one",source="prometheus"}': (2, 3)}, fires=6
     ),
     "KubeRayAdvisorReportOld": Case(
-        {
-            'kuberay_advisor_analysis_last_success_timestamp_seconds{operator="one"}': (
-                "0+60x59 -4000+0x59 7200+60x119"
-            )
-        },
+        {'kuberay_advisor_analysis_last_success_timestamp_seconds{operator="one"}': ("0+60x59 -4000+0x59 7200+60x119")},
         fires=16,
     ),
     "KubeRaySidecarBehind": Case({"kuberay_advisor_sidecar_log_lag_seconds": (50, 70)}, fires=16),

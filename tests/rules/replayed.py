@@ -32,10 +32,10 @@ _TABLE: Final = ROOT / "scripts" / "rules" / "replay.md"
 _HEAD: Final = """\
 ## Where they fire
 
-The rules were played over recordings of the real operator, by a real Prometheus. Recordings last from a quarter of a minute to two
-minutes, so the rules ran sixty times as fast: a window of 5 min is one of 5 s, and so is what has to hold. Thresholds
-are the same. Back-off, resyncs and KubeRay's own time-outs are not faster, of course, so that what is rare
-in such a minute is missing here. What the sidecar exposes was made by its own code from the recording's log and objects.
+The rules were played over recordings of the real operator, by a real Prometheus. Recordings last from a quarter of a
+minute to two minutes, so the rules ran sixty times as fast: a window of 5 min is one of 5 s, and so is what has to
+hold. Thresholds are the same. Back-off, resyncs and KubeRay's own time-outs are not faster, so that what is rare in
+such a minute is missing here. What the sidecar exposes was made by its own code from the recording's log and objects.
 In the order in which they fired:
 
 | recording | expected | fires |

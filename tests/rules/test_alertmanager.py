@@ -21,9 +21,7 @@ def matched(matchers: list[str]) -> set[str]:
         label, operator, value = match.groups()
         assert operator in {"=", "=~"}
         assert label in {"alertname", "severity"}
-        read = {
-            name: name if label == "alertname" else alert.severity.value for name, alert in ALERTS.items()
-        }
+        read = {name: name if label == "alertname" else alert.severity.value for name, alert in ALERTS.items()}
         found &= {name for name in ALERTS if re.fullmatch(value if operator == "=~" else re.escape(value), read[name])}
     return found
 

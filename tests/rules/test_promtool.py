@@ -1,4 +1,4 @@
-"""Each alert at its production ``for``, by promtool: fires, not before its time, resolves, silent without its series."""
+"""Each alert at its production ``for``, by promtool: fires in time, resolves, is silent without its series."""
 
 import shutil
 import subprocess
@@ -50,7 +50,7 @@ def asked(alert: str, namespace: str, minute: int, *, fires: bool) -> dict[str, 
 
 def series_of(case: Case, namespace: str) -> list[dict[str, str]]:
     """As promtool takes them."""
-    return [{"series": labelled(name, namespace), "values": values(name, levels)} for name, levels in case.series.items()]
+    return [{"series": labelled(name, namespace), "values": values(name, told)} for name, told in case.series.items()]
 
 
 def test_each_alert_has_a_case() -> None:

@@ -136,6 +136,7 @@ def _told(observer: Observer, time: float) -> Exposition:
 
 
 def pieces(folder: Path) -> Iterator[tuple[float, int, _Item]]:
+    """Log, changes and scrapes of a recording, in order of time."""
     source = RecordingSource(folder)
     store = source.series(Selection(GAUGE_NAMES, {}))
     scrapes: dict[float, list[Sample]] = {}
