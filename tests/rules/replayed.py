@@ -26,7 +26,7 @@ __all__ = ["RECORDED_SCALE", "WORKLOADS", "expected", "firings", "has_sidecar", 
 RECORDED_SCALE: Final = 60.0
 """An hour in a minute: recordings last from 16 s to 2 min, and are scraped every 2 s."""
 WORKLOADS: Final = ROOT / "tests" / "rules" / "workloads"
-_SIDECAR_SECONDS: Final = {1.0: 30.0, RECORDED_SCALE: 2.0}
+_SIDECAR_SECONDS: Final = {1.0: 60.0, RECORDED_SCALE: 2.0}
 _TABLE: Final = ROOT / "scripts" / "rules" / "replay.md"
 
 _HEAD: Final = """\

@@ -73,7 +73,8 @@ def test_alerts_fire_in_time_and_resolve(tool: Tool, tmp_path: Path) -> None:
         ]
         labels = ALERTS[name].labels
         # Each label is there and not empty: one series, counted by all of them.
-        matchers = ",".join([f'alertname="{name}"', 'alertstate="firing"', *(f'{label}!=""' for label in labels)])
+        own = [f'{label}!=""' for label in labels if label != "cluster"]
+        matchers = ",".join([f'alertname="{name}",alertstate="firing",cluster="{namespace}"', *own])
         tests.append(
             {
                 "expr": f"count(ALERTS{{{matchers}}})",
