@@ -21,7 +21,10 @@ HTML_TYPE: Final = "text/html; charset=utf-8"
 _EXPORT: Final = "export"
 """The name in an address that asks for a file."""
 
-
+_SHEETS: Final = ("uPlot.min.css", "style.css")
+_SCRIPTS: Final = ("uPlot.iife.min.js", "charts.js", "live.js")
+_REFRESH_SECONDS: Final = 30
+"""From one look of a page's script at what is new to the next."""
 _A_FORM: Final = re.compile(r"<form\b.*?</form>", re.DOTALL)
 
 _PLACES: Final = (("pages.fleet", "Operators"), ("pages.findings", "Findings"), ("pages.data", "Data"))
@@ -51,9 +54,14 @@ def asset_address(name: str) -> str:
 
 
 def _served(view: View) -> str:
-    head = [element("link", rel="stylesheet", href=asset_address("style.css"))]
+    head = [element("link", rel="stylesheet", href=asset_address(name)) for name in _SHEETS]
+    head += [element("script", src=asset_address(name), defer="") for name in _SCRIPTS]
     if view.refresh_seconds:
-        head.append(element("meta", http_equiv="refresh", content=f"{view.refresh_seconds}"))
+        again = element("meta", http_equiv="refresh", content=f"{view.refresh_seconds}")
+        head.append(element("noscript", again))
+    if view.status is HTTPStatus.OK and request.method == "GET":
+        # The script asks again by itself, and keeps what the reader has opened.
+        head.append(element("meta", name="advisor-refresh", content=f"{view.refresh_seconds or _REFRESH_SECONDS}"))
     return served_page(
         _title(view),
         view.header,
@@ -79,7 +87,8 @@ def _place(endpoint: str, title: str, address: str) -> Markup:
 
 
 def _below(view: View) -> Markup:
-    told = element("p", "Times are UTC where no script runs. Made by kuberay-advisor, which changed nothing.")
+    zone = element("span", "Times are UTC.", class_="zone")
+    told = element("p", zone, " Made by kuberay-advisor, which changed nothing.")
     if view.data is None:
         return told
     links = [element("a", form.title, href=_address({_EXPORT: name}), rel="nofollow") for name, form in _FORMS.items()]

@@ -1,6 +1,7 @@
 """What every request has to pass, and what every answer says to the browser that gets it.
 
-Pages hold no script and no style of their own: whatever a name or an error text may be, a browser runs nothing of it.
+Pages hold no script and no style in themselves, only links to files of this service: whatever a name or an error text may
+be, a browser runs nothing of it.
 """
 
 import hmac
@@ -19,8 +20,8 @@ from advisor.web.problems import problem
 __all__ = ["Access", "protect"]
 
 _HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
