@@ -13,6 +13,8 @@ __all__ = ["Section", "page", "served_page", "style_text", "wide_table"]
 
 _CARRIED: Final = re.compile(r' data-chart="[^"]*"')
 """What charts carry for scripts."""
+_CARDS_FROM: Final = 4
+"""Columns that a table of words has at least to be shown as cards on a narrow screen."""
 
 
 class Section(NamedTuple):
@@ -135,7 +137,8 @@ def wide_table(
 ) -> Markup:
     """A table whose first column heads its rows.
 
-    It scrolls by itself where it is too wide, also from the keyboard.
+    It scrolls by itself where it is too wide, also from the keyboard. One that is mostly text is wide for its words:
+    on a narrow screen each of its rows becomes a card, whose cells name their columns.
 
     Args:
         label: what it is, for those who cannot see it.
@@ -145,6 +148,8 @@ def wide_table(
         styles: a class for each row; none where there are fewer.
     """
     right = dict.fromkeys(numbers, "number")
+    has_cards = len(heads) >= _CARDS_FROM and len(right) * 2 < len(heads)
+    named = heads if has_cards else (None,) * len(heads)
     head = element(
         "tr", *(element("th", head, scope="col", class_=right.get(index)) for index, head in enumerate(heads))
     )
@@ -152,10 +157,13 @@ def wide_table(
         element(
             "tr",
             element("th", row[0], scope="row", class_=right.get(0)),
-            *(element("td", cell, class_=right.get(index)) for index, cell in enumerate(row[1:], start=1)),
+            *(
+                element("td", cell, class_=right.get(index), data_head=named[index])
+                for index, cell in enumerate(row[1:], start=1)
+            ),
             class_=styles[place] if place < len(styles) else None,
         )
         for place, row in enumerate(rows)
     )
     table = element("table", blocks([element("thead", head), element("tbody", blocks(body))]))
-    return element("div", table, class_="wide", role="region", tabindex=0, aria_label=label)
+    return element("div", table, class_="wide cards" if has_cards else "wide", role="region", tabindex=0, aria_label=label)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 import msgspec
+from flask import Flask
 from flask.testing import FlaskClient
 
 from advisor.analysis import Options, analyse
@@ -72,10 +73,14 @@ class World:
         verdict: FleetVerdict = msgspec.structs.replace(verdict_of(found), data_until=time, **changed)
         return self.store.add_report(operator, time, verdict, render_json(found).encode())
 
+    def app(self) -> Flask:
+        """The application before the store."""
+        service = Service(self.store, lambda: self.targets, lambda: self.now, lambda _: "prometheus")
+        return create_app(service, self.access)
+
     def client(self) -> FlaskClient:
         """A client that asks by this machine's name."""
-        service = Service(self.store, lambda: self.targets, lambda: self.now, lambda _: "prometheus")
-        app = create_app(service, self.access)
+        app = self.app()
         app.testing = False
         client = app.test_client()
         client.environ_base["HTTP_HOST"] = "127.0.0.1:8091"

@@ -7,7 +7,8 @@ window.advisorCharts = (() => {
   const LEAST_HEIGHT = 170;
   const LETTER = 7;
   const ZOOM = 2;
-  const HINT = "Point at a time, or use the arrow keys; drag, or press + and -, to look closer.";
+  const HINT = "Arrow keys read a time, + and - or dragging zoom.";
+  const HEADROOM = 1.05;
   const shown = new Map();
   const zooms = new Map();
 
@@ -265,6 +266,7 @@ window.advisorCharts = (() => {
   const read = (chart) => {
     const { left } = chart.plot.cursor;
     chart.at = left === undefined || left < 0 ? null : indexAt(chart.bounds, chart.plot.posToVal(left, "x"));
+    chart.words.className = chart.at === null ? "hint" : "";
     if (chart.at === null) {
       chart.words.textContent = HINT;
       return;
@@ -289,7 +291,7 @@ window.advisorCharts = (() => {
           sync: { key: chart.key, setSeries: false, scales: ["x", null] },
           dataIdx: (plot, _, __, time) => indexAt(bounds, time),
         },
-        scales: { x: { time: true }, y: { range: [0, carried.ticks[carried.ticks.length - 1][0]] } },
+        scales: { x: { time: true }, y: { range: [0, HEADROOM * carried.ticks[carried.ticks.length - 1][0]] } },
         axes: axes(carried, look),
         series: series(carried, look),
         hooks: {
@@ -317,7 +319,7 @@ window.advisorCharts = (() => {
     if (bounds.length < 3 || carried.lines.length === 0) {
       return;
     }
-    const words = made("span", { textContent: HINT });
+    const words = made("span", { className: "hint", textContent: HINT });
     words.setAttribute("aria-live", "polite");
     const reset = made("button", { type: "button", textContent: "Whole time", hidden: true });
     const holder = made("div", { className: "live-plot", tabIndex: 0 });
