@@ -166,4 +166,6 @@ def wide_table(
         for place, row in enumerate(rows)
     )
     table = element("table", blocks([element("thead", head), element("tbody", blocks(body))]))
-    return element("div", table, class_="wide cards" if has_cards else "wide", role="region", tabindex=0, aria_label=label)
+    return element(
+        "div", table, class_="wide cards" if has_cards else "wide", role="region", tabindex=0, aria_label=label
+    )

@@ -1,7 +1,7 @@
 """What every request has to pass, and what every answer says to the browser that gets it.
 
-Pages hold no script and no style in themselves, only links to files of this service: whatever a name or an error text may
-be, a browser runs nothing of it.
+Pages hold no script and no style in themselves, only links to files of this service: whatever a name or an error text
+may be, a browser runs nothing of it.
 """
 
 import hmac

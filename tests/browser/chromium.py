@@ -13,10 +13,11 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
 from waitress.server import create_server
+from waitress.wasyncore import close_all
 
 from tests.support import ROOT
 
-__all__ = ["MODULES", "SCREENSHOTS", "Watch", "served", "started", "taken"]
+__all__ = ["MODULES", "SCREENSHOTS", "Watch", "needed", "opened", "served", "started", "taken"]
 
 FOLDER: Final = ROOT / "tests" / "browser"
 MODULES: Final = FOLDER / "node_modules"
@@ -32,6 +33,7 @@ _OPTIONS: Final = (
 )
 _VIOLATIONS: Final = """
 window.violations = [];
+window.alert = () => window.violations.push("a script of a name ran");
 document.addEventListener("securitypolicyviolation", (event) => {
   window.violations.push(`${event.violatedDirective}: ${event.blockedURI} ${event.sample}`);
 });
@@ -89,8 +91,9 @@ def served(app: Flask, port: int = 0) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{server.effective_port}"
     finally:
-        server.close()
-        thread.join(timeout=10.0)
+        # In its own thread, and with the connections that the browser holds open: nothing answers any more.
+        server.trigger.pull_trigger(lambda: close_all(server._map))
+        thread.join(timeout=20.0)
         server.task_dispatcher.shutdown()
 
 

@@ -7,7 +7,7 @@ window.advisorCharts = (() => {
   const LEAST_HEIGHT = 170;
   const LETTER = 7;
   const ZOOM = 2;
-  const HINT = "Arrow keys read a time, + and - or dragging zoom.";
+  const HINT = "Arrow keys read, + and - zoom.";
   const HEADROOM = 1.05;
   const shown = new Map();
   const zooms = new Map();
@@ -283,7 +283,7 @@ window.advisorCharts = (() => {
     return new uPlot(
       {
         ...sizeOf(chart.holder),
-        padding: [24, 12, 0, 0],
+        padding: [24, 28, 0, 0],
         legend: { show: false },
         cursor: {
           y: false,

@@ -35,8 +35,8 @@
         time.textContent = `${day} ${clock(at)} ${zoneOf(at)}`;
       }
     }
-    for (const told of root.querySelectorAll(".zone")) {
-      const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    for (const told of zone === "UTC" ? [] : root.querySelectorAll(".zone")) {
       told.textContent = `Times are in your zone, ${zone}, where they do not say UTC.`;
     }
   };
