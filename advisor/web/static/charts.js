@@ -222,7 +222,8 @@ window.advisorCharts = (() => {
   const point = (chart, index) => {
     const last = chart.bounds.length - 2;
     const at = Math.min(Math.max(index, 0), last);
-    const time = (chart.bounds[at] + chart.bounds[at + 1]) / 2;
+    // Just after its begin, where its value is drawn.
+    const time = chart.bounds[at] + (chart.bounds[at + 1] - chart.bounds[at]) / 10;
     const { min, max } = chart.plot.scales.x;
     if (time < min || time > max) {
       const start = Math.min(Math.max(time - (max - min) / 2, chart.bounds[0]), chart.bounds[last + 1] - (max - min));
