@@ -151,6 +151,32 @@ window.advisorCharts = (() => {
     ctx.restore();
   };
 
+  // The curve as stairs: each value holds for its whole interval, and where none is known there is none.
+  const stairs = (bounds, values, isFilled) => (plot) => {
+    const stroke = new Path2D();
+    const fill = isFilled ? new Path2D() : null;
+    const across = (index) => Math.round(plot.valToPos(bounds[index], "x", true));
+    const up = (value) => Math.round(plot.valToPos(value, "y", true));
+    const floor = up(0);
+    const { min, max } = plot.scales.x;
+    let isOpen = false;
+    values.forEach((value, index) => {
+      const isSeen = bounds[index + 1] >= min && bounds[index] <= max;
+      if (value !== null && isSeen) {
+        const [left, right, level] = [across(index), across(index + 1), up(value)];
+        if (isOpen) {
+          stroke.lineTo(left, level);
+        } else {
+          stroke.moveTo(left, level);
+        }
+        stroke.lineTo(right, level);
+        fill?.rect(left, level, right - left, floor - level);
+      }
+      isOpen = value !== null && isSeen;
+    });
+    return { stroke, fill, clip: null, band: null, gaps: null, flags: 1 };
+  };
+
   const axes = (carried, look) => {
     const font = `12px ${look.family}`;
     const widest = Math.max(...carried.ticks.map(([, label]) => label.length));
@@ -177,7 +203,7 @@ window.advisorCharts = (() => {
     ];
   };
 
-  const series = (carried, look) => [
+  const series = (carried, bounds, look) => [
     {},
     ...carried.lines.map((line, index) => {
       const style = look.lines[index];
@@ -188,8 +214,7 @@ window.advisorCharts = (() => {
         width: parseFloat(style.strokeWidth),
         dash,
         fill: line.filled ? look.areas.get(line.style) : undefined,
-        fillTo: 0,
-        paths: uPlot.paths.stepped({ align: 1 }),
+        paths: stairs(bounds, line.values, line.filled),
         points: { show: false },
       };
     }),
@@ -280,7 +305,7 @@ window.advisorCharts = (() => {
   const plotOf = (chart) => {
     const { carried, bounds, picture } = chart;
     const look = looks(picture);
-    const data = [bounds, ...carried.lines.map((line) => [...line.values, line.values[line.values.length - 1]])];
+    const data = [bounds, ...carried.lines.map((line) => [...line.values, null])];
     return new uPlot(
       {
         ...sizeOf(chart.holder),
@@ -294,7 +319,7 @@ window.advisorCharts = (() => {
         },
         scales: { x: { time: true }, y: { range: [0, HEADROOM * carried.ticks[carried.ticks.length - 1][0]] } },
         axes: axes(carried, look),
-        series: series(carried, look),
+        series: series(carried, bounds, look),
         hooks: {
           drawClear: [(plot) => drawEpisodes(plot, carried, look)],
           setCursor: [() => chart.plot && read(chart)],
