@@ -29,7 +29,7 @@ _A_FORM: Final = re.compile(r"<form\b.*?</form>", re.DOTALL)
 
 _PLACES: Final = (("pages.fleet", "Operators"), ("pages.findings", "Findings"), ("pages.data", "Data"))
 """Pages that every page links to."""
-_TABS: Final = (("pages.operator", "Report"),)
+_TABS: Final = (("pages.operator", "Report"), ("pages.operator_data", "Data"))
 """Pages of one operator, which link to each other."""
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from flask import Blueprint, Response, abort
 
 from advisor.web.assets import asset
-from advisor.web.pages import data, findings, fleet, operator
+from advisor.web.pages import data, findings, fleet, operator, operatordata
 from advisor.web.state import Service
 
 __all__ = ["blueprint"]
@@ -19,6 +19,7 @@ _PAGES: Final[tuple[Callable[[Blueprint, Service], None], ...]] = (
     operator.register,
     findings.register,
     data.register,
+    operatordata.register,
 )
 
 
