@@ -100,7 +100,7 @@ def served(app: Flask, port: int = 0) -> Iterator[str]:
 def taken(page: Page, name: str) -> None:
     """A picture of the whole page, to be looked at."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True, animations="disabled")
+    page.screenshot(path=SCREENSHOTS / f"{name}.jpg", type="jpeg", quality=80, full_page=True)
 
 
 @contextmanager

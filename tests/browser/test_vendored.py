@@ -1,5 +1,6 @@
 import json
 from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -23,8 +24,7 @@ def test_what_is_shipped_is_what_was_published(ours: str, theirs: str) -> None:
     """Byte for byte the files of the package that is pinned."""
     published = needed("uplot", MODULES / "uplot" / theirs)
     shipped = files("advisor.web").joinpath("static", "vendor", "uplot", ours)
-    with open(published, "rb") as file:
-        assert shipped.read_bytes() == file.read()
+    assert shipped.read_bytes() == Path(published).read_bytes()
 
 
 def test_the_notice_names_its_version() -> None:
@@ -44,3 +44,21 @@ def test_the_lock_names_no_address() -> None:
     assert "://" not in text
     assert "resolved" not in text
     assert all("integrity" in package for name, package in LOCK.items() if name)
+
+
+class TestWhatIsMissing:
+    def test_skips(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A machine without it leaves these tests out, and says what sets it up."""
+        monkeypatch.delenv("CI", raising=False)
+        with pytest.raises(pytest.skip.Exception, match="need chromium; `make test` sets it up"):
+            needed("chromium", None)
+
+    def test_fails_in_ci(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """No check drops out unseen."""
+        monkeypatch.setenv("CI", "true")
+        with pytest.raises(pytest.fail.Exception, match="need axe-core"):
+            needed("axe-core", "/nowhere/axe.min.js")
+
+    def test_is_there(self, tmp_path: Path) -> None:
+        """What is found is used."""
+        assert needed("it", tmp_path) == str(tmp_path)

@@ -6,7 +6,16 @@ import pytest
 from advisor.web.assets import asset
 from tests.web.serving import NOW, World, failure, target
 
-PATHS = ["/", "/operators/one", "/operators/none-yet", "/reports/1", "/findings", "/findings/hot-key", "/data", "/nowhere"]
+PATHS = [
+    "/",
+    "/operators/one",
+    "/operators/none-yet",
+    "/reports/1",
+    "/findings",
+    "/findings/hot-key",
+    "/data",
+    "/nowhere",
+]
 EXPORTED = ["/", "/operators/one", "/reports/1", "/findings", "/data"]
 FILES = {
     "style.css": "text/css; charset=utf-8",
