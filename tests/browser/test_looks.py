@@ -19,6 +19,7 @@ PAGES: Final = {
     "operator": "/operators/team-a",
     "operator-failing": "/operators/team-b",
     "operator-without-report": "/operators/team-c",
+    "operator-data": "/data/team-a",
     "report": "/reports/1",
     "findings": "/findings",
     "finding": "/findings/hot-key",
