@@ -35,7 +35,11 @@ _FIRST: Final = (
     "CREATE INDEX samples_by_columns ON samples (columns_id)",
 )
 
-MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (_FIRST,)
+_BASES: Final = (
+    """CREATE TABLE bases (operator_id INTEGER PRIMARY KEY, time REAL, data BLOB, missing TEXT NOT NULL)""",
+)
+
+MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (_FIRST, _BASES)
 """Statements that lead from each version to the next; a step that has been released is never changed."""
 
 

@@ -4,6 +4,7 @@ import math
 import sqlite3
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -24,10 +25,13 @@ from advisor.store.retention import (
 
 __all__ = [
     "Between",
+    "add_changes",
     "add_report",
     "changes",
     "document",
+    "last_measured",
     "prune",
+    "report_times",
     "reports",
     "row",
     "statuses",
@@ -109,6 +113,15 @@ def reports(connection: sqlite3.Connection, operator: str, between: Between) -> 
     return [ReportRow(one, operator, time, _verdict(verdict)) for one, time, verdict in found]
 
 
+def report_times(connection: sqlite3.Connection, operator: str) -> list[tuple[int, float]]:
+    """Id and time of each report of an operator, the newest first."""
+    whose = "(SELECT id FROM operators WHERE name = ?)"
+    return connection.execute(
+        f"SELECT id, time FROM reports WHERE operator_id = {whose} ORDER BY id DESC",  # noqa: S608 - constants
+        (operator,),
+    ).fetchall()
+
+
 def row(connection: sqlite3.Connection, report_id: int) -> ReportRow | None:
     """The report of an id, None where there is none, or no longer."""
     found = connection.execute(
@@ -145,6 +158,37 @@ def statuses(connection: sqlite3.Connection) -> list[OperatorStatus]:
     ]
 
 
+def add_changes(
+    connection: sqlite3.Connection,
+    operator_id: int,
+    time: float,
+    moves: Sequence[tuple[str, float | None, float | None]],
+    predicted: bytes | None,
+) -> int:
+    """Add changes that were seen together, the packed prediction with the first; that one's id."""
+    ids: list[int] = []
+    for setting, before, after in moves:
+        cursor = connection.execute(
+            "INSERT INTO changes (operator_id, time, setting, before, after, predicted) VALUES (?, ?, ?, ?, ?, ?)",
+            (operator_id, time, setting, before, after, None if ids else predicted),
+        )
+        ids.append(int(cursor.lastrowid or 0))
+    return ids[0]
+
+
+def last_measured(connection: sqlite3.Connection) -> list[tuple[str, bytes]]:
+    """Of each operator its name and the measurement after its last change that has one; a damaged one is left out."""
+    found = connection.execute(
+        "SELECT name, measured FROM changes JOIN operators ON operators.id = operator_id WHERE changes.id IN "
+        "(SELECT max(id) FROM changes WHERE measured IS NOT NULL GROUP BY operator_id) ORDER BY name"
+    ).fetchall()
+    whole = []
+    for name, measured in found:
+        with suppress(zlib.error):
+            whole.append((name, documents.unpack(measured)))
+    return whole
+
+
 def changes(connection: sqlite3.Connection, operator: str | None, between: Between) -> list[ChangeRow]:
     """Changes of an operator, or of all, the newest first."""
     conditions, parameters = between.sql()
@@ -172,6 +216,7 @@ def prune(connection: sqlite3.Connection, now: float) -> None:
     _drop_documents(connection)
     connection.execute("DELETE FROM failures WHERE time < ?", (now - FAILURES_SECONDS,))
     connection.execute("DELETE FROM changes WHERE time < ?", (now - CHANGES_SECONDS,))
+    connection.execute("DELETE FROM bases WHERE operator_id NOT IN (SELECT operator_id FROM reports)")
     empty = " AND ".join(
         f"NOT EXISTS (SELECT 1 FROM {table} WHERE operator_id = operators.id)"  # noqa: S608 - constants
         for table in ("reports", "failures", "changes", "samples")
@@ -244,4 +289,7 @@ def _advice(verdict: FleetVerdict) -> tuple[str, tuple[tuple[Direction, float | 
 
 
 def _unpacked(data: bytes | None) -> bytes | None:
-    return None if data is None else documents.unpack(data)
+    try:
+        return None if data is None else documents.unpack(data)
+    except zlib.error as error:
+        raise StoreReadError("what is kept of a change is damaged") from error

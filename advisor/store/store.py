@@ -6,6 +6,7 @@ right after; reports, failures and changes also where the machine loses power.
 
 import sqlite3
 import threading
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
@@ -20,8 +21,9 @@ from advisor.store import documents
 from advisor.store import reports as tables
 from advisor.store.clock import believed_time
 from advisor.store.connections import Connections
+from advisor.store.errors import StoreReadError
 from advisor.store.files import open_database
-from advisor.store.records import ChangeRow, OperatorStatus, ReportRow
+from advisor.store.records import BasisRow, ChangeRow, OperatorStatus, ReportRow
 from advisor.store.reports import Between
 from advisor.store.samples import Samples
 
@@ -119,6 +121,11 @@ class Store:
         with self._connections.read() as connection:
             return tables.reports(connection, operator, between)
 
+    def report_times(self, operator: str) -> list[tuple[int, float]]:
+        """Id and Unix time of each report that is kept of an operator, the one added last first."""
+        with self._connections.read() as connection:
+            return tables.report_times(connection, operator)
+
     def add_failure(self, operator: str, time: float, failure: FleetFailure) -> None:
         """Keep that an operator could not be analysed at a Unix time, and why.
 
@@ -176,17 +183,49 @@ class Store:
         Raises:
             StoreWriteError: it was not kept.
         """
-        with self._connections.write() as connection:
-            cursor = connection.execute(
-                "INSERT INTO changes (operator_id, time, setting, before, after) VALUES (?, ?, ?, ?, ?)",
-                (_operator_id(connection, operator), time, setting, before, after),
-            )
-            return int(cursor.lastrowid or 0)
+        return self.add_changes(operator, time, ((setting, before, after),))
 
-    def changes(self, operator: str | None, *, since: float | None = None, limit: int = 100) -> list[ChangeRow]:
-        """Changes of an operator, or of all where None, from a Unix time on; the one added last first."""
+    def add_changes(
+        self,
+        operator: str,
+        time: float,
+        moves: Iterable[tuple[str, float | None, float | None]],
+        predicted: bytes | None = None,
+    ) -> int:
+        """Keep settings of an operator that were seen to change together, all or none; the first one's id.
+
+        Args:
+            operator: whose they are.
+            time: Unix time, the same for all.
+            moves: at least one: setting, value before and after.
+            predicted: what was predicted of them, kept with the first.
+
+        Raises:
+            StoreWriteError: none of it was kept.
+        """
+        packed = None if predicted is None else documents.pack(predicted)
+        with self._connections.write() as connection:
+            operator_id = _operator_id(connection, operator)
+            return tables.add_changes(connection, operator_id, time, tuple(moves), packed)
+
+    def changes(
+        self, operator: str | None, *, since: float | None = None, before_id: int | None = None, limit: int = 100
+    ) -> list[ChangeRow]:
+        """Changes of an operator, or of all where None, from a Unix time on; the one added last first.
+
+        Args:
+            operator: whose.
+            since: Unix time from which on, itself included.
+            before_id: only those added before that one, as for the next page.
+            limit: how many at most.
+        """
         with self._connections.read() as connection:
-            return tables.changes(connection, operator, Between(since=since, limit=limit))
+            return tables.changes(connection, operator, Between(since=since, before_id=before_id, limit=limit))
+
+    def last_measured(self) -> list[tuple[str, bytes]]:
+        """Of each operator the last change after which something was measured: its name, and the measurement."""
+        with self._connections.read() as connection:
+            return tables.last_measured(connection)
 
     def set_outcome(self, change_id: int, predicted: bytes | None, measured: bytes | None) -> bool:
         """Keep what was predicted of a change and what was measured after it; None leaves what there is.
@@ -204,6 +243,47 @@ class Store:
                 (*packed, change_id),
             )
             return cursor.rowcount > 0
+
+    def set_basis(self, operator: str, time: float, document: bytes | None, missing: str = "") -> None:
+        """Keep what a what-if can rest on, in place of what was kept before.
+
+        Args:
+            operator: whose.
+            time: Unix time of the analysis.
+            document: what it found; None leaves what there is.
+            missing: why it found none.
+
+        Raises:
+            StoreWriteError: it was not kept.
+        """
+        data = None if document is None else documents.pack(document)
+        # The next analysis brings another one, so it need not outlive a loss of power.
+        with self._connections.write(durable=False) as connection:
+            connection.execute(
+                "INSERT INTO bases (operator_id, time, data, missing) VALUES (?1, ?2, ?3, ?4) "
+                "ON CONFLICT (operator_id) DO UPDATE SET time = coalesce(?2, time), data = coalesce(?3, data), "
+                "missing = ?4",
+                (_operator_id(connection, operator), None if data is None else time, data, missing),
+            )
+
+    def basis(self, operator: str) -> BasisRow | None:
+        """What a what-if can rest on; None where no analysis has said anything of it.
+
+        Raises:
+            StoreReadError: it is damaged.
+        """
+        with self._connections.read() as connection:
+            found = connection.execute(
+                "SELECT time, data, missing FROM bases JOIN operators ON operators.id = operator_id WHERE name = ?",
+                (operator,),
+            ).fetchone()
+        if found is None:
+            return None
+        time, data, missing = found
+        try:
+            return BasisRow(time, None if data is None else documents.unpack(data), missing)
+        except zlib.error as error:
+            raise StoreReadError(f"the basis of what-ifs of {operator!r} is damaged") from error
 
     def prune(self, now: float) -> None:
         """Thin and drop what is old, and give room back. To be called every few minutes.

@@ -14,11 +14,14 @@ from advisor.web.state import Service
 __all__ = ["create_app"]
 
 _LOG = logging.getLogger(__name__)
+_MOST_BYTES = 65_536
+"""Of what a request brings; forms are small."""
 
 
 def create_app(service: Service, access: Access) -> Flask:
     """The application; it reads, and starts nothing."""
     app = Flask("advisor.web", static_folder=None, template_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = _MOST_BYTES
     protect(app, access)
     app.register_blueprint(pages.blueprint(service))
     app.register_blueprint(api.blueprint(service))

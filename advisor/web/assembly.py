@@ -11,12 +11,13 @@ from typing import Any, Final
 from waitress.server import create_server
 
 from advisor.analysis import Options
+from advisor.analysis.changes import ChangeRules
 from advisor.errors import OutputError
 from advisor.model.finding import Severity
 from advisor.store.errors import StoreWriteError
 from advisor.store.store import Store
 from advisor.web.app import create_app
-from advisor.web.config import Config, Login, Notify
+from advisor.web.config import Config, Login, Notify, WhatIfSettings
 from advisor.web.history import KeptHistory, StoreSink
 from advisor.web.notify import Notice, Notifier, NotifyRules
 from advisor.web.scheduler import Scheduler
@@ -24,6 +25,8 @@ from advisor.web.security import Access
 from advisor.web.state import Service
 from advisor.web.targets import rules_of, watched
 from advisor.web.webhook import Webhook, webhooks_of
+from advisor.web.whatifline import LineRules
+from advisor.web.whatifs import Effort, WhatIfs
 
 __all__ = ["Advisor", "access_of"]
 
@@ -50,9 +53,10 @@ class Advisor:
         self._stop = threading.Event()
         self._store = Store.open(config.store.path, now=time.time())
         self._webhooks = [Webhook(one, random.random) for one in webhooks_of(config.notify)]
-        sink = StoreSink(self._store, Notifier(_rules(config.notify)), self._tell)
-        self._scheduler = Scheduler(rules_of(config.schedule), sink, random.random)
+        self._sink = StoreSink(self._store, Notifier(_rules(config.notify)), self._tell)
+        self._scheduler = Scheduler(rules_of(config.schedule), self._sink, random.random)
         self._history = KeptHistory(self._store)
+        self._whatifs = _whatifs(config.whatif)
         self._kinds: dict[str, str] = {}
         self._scraping = threading.Event()
         service = Service(
@@ -61,6 +65,8 @@ class Advisor:
             time.time,
             lambda name: self._kinds.get(name, "prometheus"),
             stale_seconds=3.0 * config.schedule.interval_seconds,
+            whatifs=self._whatifs,
+            change_rules=lambda: self._sink.changes.rules,
         )
         app = create_app(service, access_of(config.login, config.listen.allowed_hosts, config.listen.host))
         self._server = _serving(app, config.listen.host, config.listen.port)
@@ -76,6 +82,8 @@ class Advisor:
         for webhook in self._webhooks:
             webhook.start()
         self._scheduler.start()
+        if self._whatifs is not None:
+            self._whatifs.start()
         for name, body in (("server", self._server.run), ("pruning", self._prune)):
             threading.Thread(target=body, name=name, daemon=True).start()
 
@@ -85,7 +93,8 @@ class Advisor:
         Raises:
             InputError: a file that it names cannot be read.
         """
-        found = watched(config.operators, config.schedule, Options(), history=self._history)
+        found = watched(config.operators, config.schedule, Options(), history=self._history, bases=self._store)
+        self._sink.changes.rules = _change_rules(config.schedule.interval_seconds)
         self._kinds = {one.name: one.kind for one in config.operators}
         self._scheduler.replace(found.targets, found.discoveries, rules_of(config.schedule))
         self._scraping.set()
@@ -98,6 +107,8 @@ class Advisor:
         self._stop.set()
         self._scraping.set()
         self._server.close()
+        if self._whatifs is not None:
+            self._whatifs.stop(_STOP_SECONDS)
         self._scheduler.stop(_STOP_SECONDS)
         for webhook in self._webhooks:
             webhook.stop(_STOP_SECONDS)
@@ -113,6 +124,15 @@ class Advisor:
                 self._store.prune(time.time())
             except StoreWriteError as error:
                 _LOG.warning("the history could not be thinned: %s", error)
+
+
+def _whatifs(settings: WhatIfSettings) -> WhatIfs | None:
+    """Who runs what-ifs; None where they are turned off."""
+    if not settings.at_a_time:
+        return None
+    effort = Effort(seconds=settings.timeout_seconds)
+    rules = LineRules(at_a_time=settings.at_a_time, limit_seconds=WhatIfs.limit_seconds(effort), most_kept=128)
+    return WhatIfs(rules, effort, per_minute=settings.per_minute)
 
 
 def access_of(login: Login, hosts: Sequence[str], host: str) -> Access:
@@ -137,6 +157,12 @@ def _token(file: Path) -> str:
 def _rules(notify: Notify) -> NotifyRules:
     severities = frozenset(map(Severity, notify.severities))
     return NotifyRules(severities=severities, cooldown_seconds=notify.cooldown_seconds)
+
+
+def _change_rules(interval_seconds: float) -> ChangeRules:
+    """Who looks more often than operators settle also wants to see sooner what became of a change."""
+    usual = ChangeRules()
+    return ChangeRules(settle_seconds=min(usual.settle_seconds, interval_seconds))
 
 
 def _serving(app: Any, host: str, port: int) -> Any:  # noqa: ANN401 - waitress has no types

@@ -5,15 +5,17 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from advisor.analysis.changes import ChangeRules
 from advisor.analysis.fleettask import verdict_of
-from advisor.model.fleet import FleetFailure, FleetVerdict
+from advisor.model.fleet import FleetFailure
 from advisor.model.raw import LogRecord, ObjectChange, ReadNote, Selection, SeriesStore, Setup
 from advisor.model.report import Report
 from advisor.model.signal import Window
 from advisor.report.jsonreport import render_json
 from advisor.sources.exposition import Exposition
-from advisor.store.errors import StoreWriteError
+from advisor.store.errors import StoreReadError, StoreWriteError
 from advisor.store.store import Store
+from advisor.web.changes import ChangeLog
 from advisor.web.notify import Notice, Notifier
 
 __all__ = ["KeptHistory", "KeptSource", "StoreSink"]
@@ -73,7 +75,7 @@ class KeptHistory:
 
 
 class StoreSink:
-    """Keeps reports and failures, notes changes of settings, and passes on what is worth a notice.
+    """Keeps reports and failures, follows changes of settings, and passes on what is worth a notice.
 
     A store that cannot be written to is logged and counted; the schedule goes on, and pages say what the store says.
     """
@@ -83,6 +85,7 @@ class StoreSink:
         self._notifier = notifier
         self._send = send
         self._lock = threading.Lock()
+        self.changes = ChangeLog(store, ChangeRules())
         self.write_failures = 0
 
     def report(self, operator: str, time: float, report: Report) -> None:
@@ -90,11 +93,13 @@ class StoreSink:
         verdict = verdict_of(report)
         try:
             before = self._store.latest(operator)
-            self._store.add_report(operator, time, verdict, render_json(report).encode())
+            number = self._store.add_report(operator, time, verdict, render_json(report).encode())
             if before is not None:
-                self._note_changes(operator, time, before.verdict, verdict)
+                self.changes.follow(operator, time, number, report, (before, verdict))
         except StoreWriteError as error:
             self._count(operator, error)
+        except StoreReadError as error:
+            _LOG.warning("%s: its changes of settings cannot be followed: %s", operator, error)
         with self._lock:
             notices = self._notifier.report(operator, time, report)
         if notices:
@@ -106,13 +111,6 @@ class StoreSink:
             self._store.add_failure(operator, time, failure)
         except StoreWriteError as error:
             self._count(operator, error)
-
-    def _note_changes(self, operator: str, time: float, before: FleetVerdict, after: FleetVerdict) -> None:
-        """What was set otherwise since the report before; a value that is not known is no change."""
-        for setting in ("concurrency", "qps", "burst"):
-            old, new = getattr(before, setting).current, getattr(after, setting).current
-            if old is not None and new is not None and old != new:
-                self._store.add_change(operator, time, setting, old, new)
 
     def _count(self, operator: str, error: StoreWriteError) -> None:
         self.write_failures += 1

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import msgspec
 
+from advisor.analysis.changes import ChangeRules
 from advisor.model.report import Report
 from advisor.store.records import OperatorStatus, ReportRow
 from advisor.store.store import Store
 from advisor.web.scheduler import RunState
+from advisor.web.whatifs import WhatIfs
 
 __all__ = ["Service", "decoded"]
 
@@ -25,6 +27,8 @@ class Service:
         kind: how a target is reached: prometheus, scrape or sidecar; "" where that is not known.
         clock: Unix seconds.
         stale_seconds: from which age on a report is called stale.
+        whatifs: runs what-ifs; None where they are turned off.
+        change_rules: when what follows a change of settings is taken for its effect.
     """
 
     store: Store
@@ -32,6 +36,8 @@ class Service:
     clock: Callable[[], float]
     kind: Callable[[str], str] = lambda _: ""
     stale_seconds: float = 900.0
+    whatifs: WhatIfs | None = None
+    change_rules: Callable[[], ChangeRules] = ChangeRules
 
     def report(self, row: ReportRow) -> Report | None:
         """The whole report of a row; None where it is no longer there."""

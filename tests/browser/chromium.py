@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, FloatRect, Page, sync_playwright
 from waitress.server import create_server
 from waitress.wasyncore import close_all
 
@@ -31,6 +31,8 @@ _OPTIONS: Final = (
     "--disable-component-update",
     "--disable-sync",
 )
+_HIGHEST: Final = 6000
+"""Pixels of a page that a picture shows at most."""
 _VIOLATIONS: Final = """
 window.violations = [];
 window.alert = () => window.violations.push("a script of a name ran");
@@ -98,9 +100,11 @@ def served(app: Flask, port: int = 0) -> Iterator[str]:
 
 
 def taken(page: Page, name: str) -> None:
-    """A picture of the whole page, to be looked at."""
+    """A picture of the page, to be looked at."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{name}.jpg", type="jpeg", quality=80, full_page=True)
+    size = page.evaluate("({width: innerWidth, height: document.documentElement.scrollHeight})")
+    clip: FloatRect = {"x": 0.0, "y": 0.0, "width": size["width"], "height": min(size["height"], _HIGHEST)}
+    page.screenshot(path=SCREENSHOTS / f"{name}.jpg", type="jpeg", quality=80, full_page=True, clip=clip)
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from advisor.model.finding import FindingCode
-from advisor.store import FailureRow, OperatorStatus, ReportRow, Store, StoreReadError
+from advisor.store import BasisRow, FailureRow, OperatorStatus, ReportRow, Store, StoreReadError
+from advisor.store.retention import DAY
 from tests.store.storemade import FAILURE, NOW, document_of, failure, verdict
 
 
@@ -88,6 +89,40 @@ def test_changes_get_their_outcome_later(store: Store) -> None:
     assert store.changes("b")[0].before is None
 
 
+def test_changes_that_were_seen_together(store: Store) -> None:
+    """Several settings are kept at once, the prediction with the first; earlier ones come in pages."""
+    moves = (("qps", 100.0, 50.0), ("burst", 200.0, 100.0))
+    first = store.add_changes("a", NOW, moves, b"predicted")
+    later = store.add_change("a", NOW + 1, "concurrency", 1.0, 4.0)
+    assert [(one.setting, one.predicted) for one in store.changes("a", before_id=later)] == [
+        ("burst", None),
+        ("qps", b"predicted"),
+    ]
+    assert store.changes("a", before_id=first) == []
+
+
+def test_the_last_measurement_of_each_operator(store: Store) -> None:
+    """Of a change that has none the one before counts; a damaged one is left out, and told where it is asked for."""
+    changes = {name: [store.add_change(name, NOW + at, "qps", 1.0, 2.0) for at in range(3)] for name in ("b", "a")}
+    for name, ids in changes.items():
+        for number, change in enumerate(ids[:2]):
+            store.set_outcome(change, None, f"{name}{number}".encode())
+    assert store.last_measured() == [("a", b"a1"), ("b", b"b1")]
+    with store._connections.write() as connection:
+        connection.execute("UPDATE changes SET measured = x'00' WHERE id = ?", (changes["a"][1],))
+    assert store.last_measured() == [("b", b"b1")]
+    with pytest.raises(StoreReadError, match="damaged"):
+        store.changes("a")
+
+
+def test_times_of_reports(store: Store) -> None:
+    """Every report that is kept, without its verdict, the newest first."""
+    ids = [store.add_report("a", NOW + at, verdict(), b"{}") for at in range(3)]
+    store.add_report("b", NOW, verdict(), b"{}")
+    assert store.report_times("a") == [(ids[at], NOW + at) for at in (2, 1, 0)]
+    assert store.report_times("c") == []
+
+
 def test_names_are_data(store: Store) -> None:
     """Quotes, control characters and emoji in names stay as they are."""
     name = "'; DROP TABLE reports; -- \x07 \N{PILE OF POO}"
@@ -113,3 +148,30 @@ def test_a_damaged_base_takes_no_new_report_with_it(store: Store) -> None:
     with store._connections.write() as connection:
         connection.execute("UPDATE documents SET data = x'00'")
     assert store.document(store.add_report("a", NOW + 1, verdict(), document_of(2))) == document_of(2)
+
+
+def test_the_basis_of_what_ifs() -> None:
+    """The newest is kept; where an analysis finds none, the one before stays beside the reason."""
+    with Store.open(None, now=NOW) as store:
+        assert store.basis("a") is None
+        store.set_basis("a", NOW, None, "idle")
+        assert store.basis("a") == BasisRow(None, None, "idle")
+        store.set_basis("a", NOW + 1.0, b"one")
+        assert store.basis("a") == BasisRow(NOW + 1.0, b"one", "")
+        store.set_basis("a", NOW + 2.0, None, "idle again")
+        assert store.basis("a") == BasisRow(NOW + 1.0, b"one", "idle again")
+        store.set_basis("a", NOW + 3.0, b"two")
+        assert store.basis("a") == BasisRow(NOW + 3.0, b"two", "")
+
+
+def test_the_basis_goes_with_the_last_report() -> None:
+    """Of an operator that is watched no more nothing is left in the end."""
+    with Store.open(None, now=NOW) as store:
+        store.add_report("a", NOW, verdict(), b"{}")
+        store.set_basis("a", NOW, b"one")
+        store.prune(NOW + 60.0)
+        assert store.basis("a") is not None
+        for day in range(1, 32):
+            store.prune(NOW + day * DAY)
+        assert store.basis("a") is None
+        assert store.operators() == []

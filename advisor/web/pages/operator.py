@@ -1,6 +1,6 @@
 """One operator: its newest report, those before it, and what was changed; and each report by its number."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from typing import Final
 
@@ -9,11 +9,14 @@ from flask import Blueprint, abort, url_for
 from advisor.report.document import Section, wide_table
 from advisor.report.fleetwording import age_text
 from advisor.report.htmlreport import report_header, report_sections
-from advisor.report.markup import Markup, blocks, element
+from advisor.report.markup import Child, Markup, blocks, element
 from advisor.report.wording import utc
 from advisor.store.records import OperatorStatus
+from advisor.web.changes import changes_of
 from advisor.web.layout import present
-from advisor.web.pages.moves import moves, number, wait
+from advisor.web.pages.changes import change_title, outcome_of
+from advisor.web.pages.compare import earlier_links
+from advisor.web.pages.moves import moves, wait
 from advisor.web.state import Service
 from advisor.web.values import row_values, status_values
 from advisor.web.view import View, moment
@@ -22,6 +25,7 @@ __all__ = ["register"]
 
 _TRIED: Final = 50
 """Reports of an operator's history on its page."""
+_CHANGES: Final = 5
 _SKIP: Final = "Skip to the advice"
 
 
@@ -45,10 +49,18 @@ def _operator(service: Service, name: str) -> View:
         "p", "As of ", moment(status.report.time), f", {age_text(service.clock() - status.report.time)} ago."
     )
     title = element("p", element("strong", name), class_="source")
-    header = blocks([element("div", title, since, *notes), report_header(report)])
+    links = earlier_links(service, status.report)
+    earlier = [element("p", "Compare with ", *_listed(links), class_="source")] if links else []
+    header = blocks([element("div", title, since, *earlier, *notes), report_header(report)])
     sections = [*report_sections(report), *_history(service, name)]
     data = {**status_values(status), "document": report}
     return View(title=name, header=header, sections=sections, skip=_SKIP, data=data, operator=name)
+
+
+def _listed(links: Sequence[Markup]) -> Iterator[Child]:
+    for place, link in enumerate(links):
+        yield ", " if place else None
+        yield link
 
 
 def _failure(status: OperatorStatus) -> Markup:
@@ -75,11 +87,12 @@ def _history(service: Service, name: str) -> Iterator[Section]:
         )
         table = wide_table("Earlier reports", ("at", "severity", "finding", "do", "queue wait"), rows, numbers=(4,))
         yield Section("history", "Earlier reports", table)
-    changes = service.store.changes(name)
+    changes = changes_of(service.store, name, service.clock(), service.change_rules(), limit=_CHANGES)
     if changes:
-        cells = ((moment(one.time), one.setting, number(one.before), number(one.after)) for one in changes)
-        table = wide_table("Changes of settings", ("at", "setting", "before", "after"), cells, numbers=(2, 3))
-        yield Section("changes", "Changes of settings", table)
+        cells = ((moment(one.time), change_title(one), outcome_of(one)) for one in changes)
+        table = wide_table("Changes of settings", ("seen", "set", "came of it"), cells)
+        more = element("a", "What was predicted, and what was measured", href=url_for("pages.changes", name=name))
+        yield Section("changes", "Changes of settings", blocks([table, element("p", more)]))
 
 
 def _report(service: Service, number: int) -> View:
