@@ -71,7 +71,9 @@ def _served(view: View) -> str:
         head.append(element("noscript", again))
     if view.status is HTTPStatus.OK and request.method == "GET":
         # The script asks again by itself, and keeps what the reader has opened.
-        head.append(element("meta", name="advisor-refresh", content=f"{view.refresh_seconds or _REFRESH_SECONDS}"))
+        content = f"{view.refresh_seconds or _REFRESH_SECONDS}"
+        goes_on = "" if view.refresh_seconds else None
+        head.append(element("meta", name="advisor-refresh", content=content, data_goes_on=goes_on))
     return served_page(
         _title(view),
         view.header,

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
-from flask.testing import FlaskClient
+from flask import Flask
 
 from advisor.analysis.basis import Basis, basis_of, write_basis
 from advisor.analysis.loading import load_source
@@ -121,14 +121,10 @@ class Asking(World):
         self.analysed(name)
         self.store.set_basis(name, NOW - 60.0, write_basis(basis(name)))
 
-    def client(self) -> FlaskClient:
-        """A client that asks by this machine's name."""
+    def app(self) -> Flask:
+        """The application before the store."""
         service = Service(self.store, lambda: self.targets, lambda: self.now, whatifs=self.whatifs)
-        app = create_app(service, self.access)
-        app.testing = False
-        client = app.test_client()
-        client.environ_base["HTTP_HOST"] = "127.0.0.1:8091"
-        return client
+        return create_app(service, self.access)
 
 
 def played(rules: LineRules, clock: Clock, per_minute: int = 100) -> tuple[WhatIfs, list[Played]]:

@@ -189,7 +189,8 @@
 
   // Asking again
 
-  const wanted = document.querySelector("meta[name=advisor-refresh]");
+  const WANTED = "meta[name=advisor-refresh]";
+  const wanted = document.querySelector(WANTED);
   const state = made("span", { className: "live-state" });
   const toggle = made("button", { type: "button" });
   const notice = made("p", { className: "notice", hidden: true });
@@ -215,6 +216,11 @@
     return value ?? false;
   };
 
+  // What goes on, such as a what-if that is simulated, ends for want of a reader where nobody asks for it.
+  const goesOn = () => wanted.dataset.goesOn !== undefined;
+
+  const asks = () => goesOn() || (isLive && !document.hidden);
+
   const tell = () => {
     const kind = !isLive ? "Paused" : failures ? "Waiting" : "Live";
     bar.dataset.state = kind.toLowerCase();
@@ -225,9 +231,19 @@
   const periodSeconds = () =>
     Math.min(Math.max(Number(wanted.content) || 30, 2) * 2 ** Math.min(failures, 6), LONGEST_SECONDS);
 
+  // How often this page may ask from now on.
+  const follow = (given) => {
+    wanted.content = given?.content ?? "";
+    if (given?.dataset.goesOn === undefined) {
+      delete wanted.dataset.goesOn;
+    } else {
+      wanted.dataset.goesOn = "";
+    }
+  };
+
   const plan = () => {
     clearTimeout(timer);
-    if (isLive && !document.hidden) {
+    if (asks()) {
       timer = setTimeout(refresh, periodSeconds() * 1000);
     }
   };
@@ -247,11 +263,13 @@
     try {
       const answer = await fetch(location.href, { cache: "no-cache", signal: mine.signal, headers: { Accept: "text/html" } });
       const text = await answer.text();
-      if (asked !== mine || !isLive) {
+      if (asked !== mine || !asks()) {
         return;
       }
       if (answer.ok) {
-        show(new DOMParser().parseFromString(text, "text/html"));
+        const page = new DOMParser().parseFromString(text, "text/html");
+        show(page);
+        follow(page.querySelector(WANTED));
         failures = 0;
         refreshed = new Date();
         warn("");
@@ -261,7 +279,7 @@
         warn(`${why}; what is shown is as of ${clock(refreshed)}.`);
       }
     } catch {
-      if (asked !== mine || !isLive) {
+      if (asked !== mine || !asks()) {
         return;
       }
       failures += 1;
@@ -278,7 +296,7 @@
 
   const resume = () => {
     const age = (Date.now() - refreshed.valueOf()) / 1000;
-    if (isLive && age >= periodSeconds()) {
+    if (asks() && age >= periodSeconds()) {
       refresh();
     } else {
       plan();
@@ -294,13 +312,15 @@
     toggle.addEventListener("click", () => {
       isLive = !isLive;
       remembered(!isLive);
-      asked?.abort();
       tell();
       if (isLive) {
         refresh();
       } else {
-        clearTimeout(timer);
+        if (!goesOn()) {
+          asked?.abort();
+        }
         warn("");
+        plan();
       }
     });
     document.addEventListener("visibilitychange", resume);
