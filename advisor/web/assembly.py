@@ -23,7 +23,7 @@ from advisor.web.notify import Notice, Notifier, NotifyRules
 from advisor.web.scheduler import Scheduler
 from advisor.web.security import Access
 from advisor.web.state import Service
-from advisor.web.targets import rules_of, watched
+from advisor.web.targets import Watched, rules_of, watched
 from advisor.web.webhook import Webhook, webhooks_of
 from advisor.web.whatifline import LineRules
 from advisor.web.whatifs import Effort, WhatIfs
@@ -59,11 +59,13 @@ class Advisor:
         self._whatifs = _whatifs(config.whatif)
         self._kinds: dict[str, str] = {}
         self._scraping = threading.Event()
+        self._watched = Watched((), (), ())
         service = Service(
             self._store,
             self._scheduler.states,
             time.time,
             lambda name: self._kinds.get(name, "prometheus"),
+            self._keeping,
             stale_seconds=3.0 * config.schedule.interval_seconds,
             whatifs=self._whatifs,
             change_rules=lambda: self._sink.changes.rules,
@@ -77,6 +79,16 @@ class Advisor:
         """Where it serves."""
         return f"http://{self._server.effective_host}:{self._server.effective_port}/"
 
+    @property
+    def store(self) -> Store:
+        """Its history."""
+        return self._store
+
+    @property
+    def sink(self) -> StoreSink:
+        """Takes what analyses come to; whoever analyses beside the schedule gives it here."""
+        return self._sink
+
     def start(self) -> None:
         """Begin, in threads."""
         for webhook in self._webhooks:
@@ -84,7 +96,7 @@ class Advisor:
         self._scheduler.start()
         if self._whatifs is not None:
             self._whatifs.start()
-        for name, body in (("server", self._server.run), ("pruning", self._prune)):
+        for name, body in (("server", self._serve), ("pruning", self._prune)):
             threading.Thread(target=body, name=name, daemon=True).start()
 
     def apply(self, config: Config) -> None:
@@ -98,6 +110,7 @@ class Advisor:
         self._kinds = {one.name: one.kind for one in config.operators}
         self._scheduler.replace(found.targets, found.discoveries, rules_of(config.schedule))
         self._scraping.set()
+        self._watched = found
         self._scraping = until = threading.Event()
         for one in found.scrapes:
             threading.Thread(target=one.run, args=(until,), name=f"scrape {one.name}", daemon=True).start()
@@ -114,9 +127,22 @@ class Advisor:
             webhook.stop(_STOP_SECONDS)
         self._store.close()
 
+    def _keeping(self, operator: str) -> str:
+        """Why what it tells is not kept; of several replicas one that is kept is enough."""
+        problems = [one.health() for one in self._watched.scrapes if one.operator == operator]
+        return problems[0] if problems and all(problems) else ""
+
     def _tell(self, notices: Sequence[Notice]) -> None:
         for webhook in self._webhooks:
             webhook.send(notices)
+
+    def _serve(self) -> None:
+        try:
+            self._server.run()
+        except OSError:
+            # Its sockets are closed by another thread, while this one may be about to wait for them.
+            if not self._stop.is_set():
+                raise
 
     def _prune(self) -> None:
         while not self._stop.wait(_PRUNE_SECONDS):

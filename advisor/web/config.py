@@ -69,9 +69,9 @@ class Login:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """The database of history."""
+    """The database of history; without a path it is kept in memory, which only a program can ask for."""
 
-    path: Path
+    path: Path | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page
 from advisor.model.finding import FindingCode, Severity
 from tests.browser.chromium import MODULES, Watch, needed, opened, served, taken
 from tests.web.serving import NOW, World, failure, target
+from tests.web.sidecarkept import kept, key, keys_view, queue_view
 
 # Every page: one line for each, also for what it looks like with nothing to show.
 PAGES: Final = {
@@ -20,6 +21,9 @@ PAGES: Final = {
     "operator-failing": "/operators/team-b",
     "operator-without-report": "/operators/team-c",
     "operator-data": "/data/team-a",
+    "keys": "/keys/keyed",
+    "keys-of-no-sidecar": "/keys/team-a",
+    "priorities": "/priorities/queued",
     "what-if": "/what-if/team-a",
     "changes": "/changes/team-a",
     "compare": "/compare",
@@ -63,7 +67,12 @@ def filled() -> World:
         target("team-c", last_success=None, last_duration_seconds=None, failures=1, last_failure=failure()),
         target("team-d", running_since=NOW - 4.0),
     ]
-    world = World(targets=targets)
+    world = World(targets=targets, kind="sidecar")
+    busy = (1.0, 9.0, 16.0)
+    kept(world, [keys_view(key("a/rc-1", one), key("b/rc-2", 4.0), rest=one) for one in busy], operator="keyed")
+    kept(
+        world, [queue_view(("0", 2, 0.1, 10 * one), ("-100", 9, 15.0 * one, 3)) for one in range(5)], operator="queued"
+    )
     for index in range(12):
         waits = float(index % 5)
         world.analysed("team-a", NOW - 3600.0 + 300.0 * index, queue_wait_seconds=waits)

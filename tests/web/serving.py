@@ -57,6 +57,9 @@ class World:
     targets: Sequence[RunState] = ()
     store: Store = field(default_factory=lambda: Store.open(None, now=NOW))
     now: float = NOW
+    kind: str = "prometheus"
+    problem: str = ""
+    """Why nothing is kept just now."""
 
     def analysed(self, operator: str, time: float = NOW - 60.0, **changed: object) -> int:
         """Keep a report of an operator; its verdict may be changed."""
@@ -66,7 +69,9 @@ class World:
 
     def app(self) -> Flask:
         """The application before the store."""
-        service = Service(self.store, lambda: self.targets, lambda: self.now, lambda _: "prometheus")
+        service = Service(
+            self.store, lambda: self.targets, lambda: self.now, lambda _: self.kind, lambda _: self.problem
+        )
         return create_app(service, self.access)
 
     def client(self) -> FlaskClient:
