@@ -5,6 +5,7 @@
 window.advisorCharts = (() => {
   const RATIO = 196 / 460;
   const LEAST_HEIGHT = 170;
+  const MOST_HEIGHT = 280;
   const LETTER = 7;
   const ZOOM = 2;
   const HINT = "Arrow keys read, + and - zoom.";
@@ -222,7 +223,7 @@ window.advisorCharts = (() => {
 
   const sizeOf = (holder) => {
     const width = Math.max(holder.clientWidth, 120);
-    return { width, height: Math.max(Math.round(width * RATIO), LEAST_HEIGHT) };
+    return { width, height: Math.min(Math.max(Math.round(width * RATIO), LEAST_HEIGHT), MOST_HEIGHT) };
   };
 
   const groupOf = (bounds) => `${bounds[0]} ${bounds[bounds.length - 1]}`;
