@@ -2,8 +2,9 @@
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
+from types import MappingProxyType
 from typing import NamedTuple
 
 from advisor.report.markup import Child, Markup, blocks, element
@@ -127,6 +128,7 @@ def wide_table(
     *,
     numbers: Iterable[int] = (),
     styles: Sequence[str | None] = (),
+    sorts: Mapping[int, str] = MappingProxyType({}),
 ) -> Markup:
     """A table whose first column heads its rows.
 
@@ -138,10 +140,15 @@ def wide_table(
         rows: their cells.
         numbers: columns that are set right.
         styles: a class for each row; none where there are fewer.
+        sorts: of columns by which rows are sorted, how: ascending or descending.
     """
     right = dict.fromkeys(numbers, "number")
     head = element(
-        "tr", *(element("th", head, scope="col", class_=right.get(index)) for index, head in enumerate(heads))
+        "tr",
+        *(
+            element("th", head, scope="col", class_=right.get(index), aria_sort=sorts.get(index))
+            for index, head in enumerate(heads)
+        ),
     )
     body = (
         element(

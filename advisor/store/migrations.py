@@ -35,7 +35,9 @@ _FIRST: Final = (
     "CREATE INDEX samples_by_columns ON samples (columns_id)",
 )
 
-MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (_FIRST,)
+_TOLD: Final = ("CREATE TABLE told (operator_id INTEGER PRIMARY KEY, data BLOB NOT NULL)",)
+
+MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (_FIRST, _TOLD)
 """Statements that lead from each version to the next; a step that has been released is never changed."""
 
 

@@ -1,12 +1,14 @@
 """The advisor service as a WSGI application: pages for people, an API and metrics for programs."""
 
 import logging
+from collections.abc import Callable
 from http import HTTPStatus
 
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
 from advisor.web import api, metrics, pages
+from advisor.web.layout import TROUBLES
 from advisor.web.problems import problem
 from advisor.web.security import Access, protect
 from advisor.web.state import Service
@@ -16,10 +18,16 @@ __all__ = ["create_app"]
 _LOG = logging.getLogger(__name__)
 
 
-def create_app(service: Service, access: Access) -> Flask:
-    """The application; it reads, and starts nothing."""
+def create_app(service: Service, access: Access | Callable[[], Access]) -> Flask:
+    """The application; it reads, and starts nothing.
+
+    Args:
+        service: what pages ask.
+        access: who may ask, or a function that is asked that for each request.
+    """
     app = Flask("advisor.web", static_folder=None, template_folder=None)
-    protect(app, access)
+    app.extensions[TROUBLES] = service.troubles
+    protect(app, (lambda: access) if isinstance(access, Access) else access)
     app.register_blueprint(pages.blueprint(service))
     app.register_blueprint(api.blueprint(service))
     app.register_blueprint(metrics.blueprint(service))

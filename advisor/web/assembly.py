@@ -1,35 +1,43 @@
 """The service's parts, joined: configuration, store, schedule, pages and the server that serves them."""
 
 import logging
+import math
 import random
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from waitress.server import create_server
 
 from advisor.analysis import Options
 from advisor.errors import OutputError
 from advisor.model.finding import Severity
-from advisor.store.errors import StoreWriteError
+from advisor.sources.scraping import Clock
+from advisor.store.errors import StoreReadError, StoreWriteError
+from advisor.store.retention import Retention
 from advisor.store.store import Store
 from advisor.web.app import create_app
 from advisor.web.config import Config, Login, Notify
-from advisor.web.history import KeptHistory, StoreSink
+from advisor.web.history import KeptHistory, StoreSink, remembered
 from advisor.web.notify import Notice, Notifier, NotifyRules
 from advisor.web.scheduler import Scheduler
 from advisor.web.security import Access
-from advisor.web.state import Service
+from advisor.web.state import Service, Trouble
 from advisor.web.targets import rules_of, watched
-from advisor.web.webhook import Webhook, webhooks_of
+from advisor.web.troubles import troubles_of
+from advisor.web.webhook import Webhook, WebhookSettings, webhooks_of
+
+if TYPE_CHECKING:
+    from advisor.web.keptscrape import KeptScrape
 
 __all__ = ["Advisor", "access_of"]
 
 _LOG: Final = logging.getLogger(__name__)
 _THREADS: Final = 8
 _PRUNE_SECONDS: Final = 300.0
+_STALE_INTERVALS: Final = 3.0
+"""A report that is older than so many intervals of the schedule is called stale."""
 _STOP_SECONDS: Final = 2.0
 _NOBODYS: Final = "\0"
 """No header can hold it."""
@@ -40,29 +48,37 @@ class Advisor:
 
     Args:
         config: everything that it is told.
+        clock: the time, and how to wait.
 
     Raises:
         OutputError: it cannot serve at its address, or keep its history.
         InputError: a file that the configuration names cannot be read.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, clock: Clock | None = None) -> None:
+        self._clock = clock or Clock()
         self._stop = threading.Event()
-        self._store = Store.open(config.store.path, now=time.time())
-        self._webhooks = [Webhook(one, random.random) for one in webhooks_of(config.notify)]
-        sink = StoreSink(self._store, Notifier(_rules(config.notify)), self._tell)
-        self._scheduler = Scheduler(rules_of(config.schedule), sink, random.random)
+        self._store = Store.open(config.store.path, now=self._clock.wall(), retention=_retention(config))
+        self._notifier = Notifier(_rules(config.notify), remembered(self._store))
+        self._sink = StoreSink(self._store, self._notifier, self._tell)
+        self._scheduler = Scheduler(rules_of(config.schedule), self._sink, random.random, self._clock)
         self._history = KeptHistory(self._store)
         self._kinds: dict[str, str] = {}
+        self._webhooks: tuple[tuple[WebhookSettings, Webhook], ...] = ()
+        self._scrapes: tuple[KeptScrape, ...] = ()
         self._scraping = threading.Event()
+        self._stale_seconds = math.inf
+        self._access = _access(config, config.listen.host)
         service = Service(
             self._store,
             self._scheduler.states,
-            time.time,
+            self._clock.wall,
             lambda name: self._kinds.get(name, "prometheus"),
-            stale_seconds=3.0 * config.schedule.interval_seconds,
+            lambda: self._stale_seconds,
+            self.troubles,
         )
-        app = create_app(service, access_of(config.login, config.listen.allowed_hosts, config.listen.host))
+        app = create_app(service, lambda: self._access)
+        self._host = config.listen.host
         self._server = _serving(app, config.listen.host, config.listen.port)
         self.apply(config)
 
@@ -73,23 +89,29 @@ class Advisor:
 
     def start(self) -> None:
         """Begin, in threads."""
-        for webhook in self._webhooks:
-            webhook.start()
         self._scheduler.start()
         for name, body in (("server", self._server.run), ("pruning", self._prune)):
             threading.Thread(target=body, name=name, daemon=True).start()
 
     def apply(self, config: Config) -> None:
-        """Watch what the configuration names from now on; who was watched before keeps his state.
+        """Do as the configuration says from now on, but for where it serves and what its history is.
+
+        Who was watched before keeps his state, and notices that wait go to the new webhook of the same kind.
 
         Raises:
-            InputError: a file that it names cannot be read.
+            InputError: a file that it names cannot be read; then nothing has changed.
         """
-        found = watched(config.operators, config.schedule, Options(), history=self._history)
+        found = watched(config.operators, config.schedule, Options(), history=self._history, clock=self._clock)
+        self._access = _access(config, self._host)
+        self._store.retention = _retention(config)
+        self._notifier.rules = _rules(config.notify)
+        self._stale_seconds = _STALE_INTERVALS * config.schedule.interval_seconds
+        self._replace_webhooks(webhooks_of(config.notify))
         self._kinds = {one.name: one.kind for one in config.operators}
         self._scheduler.replace(found.targets, found.discoveries, rules_of(config.schedule))
         self._scraping.set()
         self._scraping = until = threading.Event()
+        self._scrapes = found.scrapes
         for one in found.scrapes:
             threading.Thread(target=one.run, args=(until,), name=f"scrape {one.name}", daemon=True).start()
 
@@ -99,19 +121,49 @@ class Advisor:
         self._scraping.set()
         self._server.close()
         self._scheduler.stop(_STOP_SECONDS)
-        for webhook in self._webhooks:
+        for _, webhook in self._webhooks:
             webhook.stop(_STOP_SECONDS)
         self._store.close()
 
+    def troubles(self) -> tuple[Trouble, ...]:
+        """What goes wrong now, beside analyses that fail."""
+        webhooks = [webhook for _, webhook in self._webhooks]
+        return tuple(
+            troubles_of(
+                self._store.problem,
+                {**self._history.not_kept, **self._sink.not_kept},
+                {one.name: (one.operator, one.health()) for one in self._scrapes},
+                {one.name: one.figures for one in webhooks},
+                [one.name for one in self._scheduler.states() if one.hangs],
+            )
+        )
+
+    def _replace_webhooks(self, wanted: Sequence[WebhookSettings]) -> None:
+        """Send to these from now on; those that are as before go on, and what others have not sent is not lost."""
+        before, after = dict(self._webhooks), {}
+        for one in wanted:
+            known = before.pop(one, None)
+            after[one] = known or Webhook(one, random.random, self._clock)
+            if known is None:
+                after[one].start()
+        self._webhooks = tuple(after.items())
+        for settings, webhook in before.items():
+            webhook.stop(_STOP_SECONDS)
+            left = webhook.rest()
+            for following in after.values():
+                if following.name == settings.name:
+                    following.send(left)
+
     def _tell(self, notices: Sequence[Notice]) -> None:
-        for webhook in self._webhooks:
+        for _, webhook in self._webhooks:
             webhook.send(notices)
 
     def _prune(self) -> None:
         while not self._stop.wait(_PRUNE_SECONDS):
             try:
-                self._store.prune(time.time())
-            except StoreWriteError as error:
+                self._store.prune(self._clock.wall())
+                self._sink.forget()
+            except (StoreReadError, StoreWriteError) as error:
                 _LOG.warning("the history could not be thinned: %s", error)
 
 
@@ -132,6 +184,21 @@ def _token(file: Path) -> str:
         return file.read_text(encoding="utf-8").strip() or _NOBODYS
     except OSError:
         return _NOBODYS
+
+
+def _access(config: Config, host: str) -> Access:
+    return access_of(config.login, config.listen.allowed_hosts, host)
+
+
+def _retention(config: Config) -> Retention:
+    kept = config.store
+    return Retention(
+        each_report_seconds=kept.each_report_seconds,
+        reports_seconds=kept.reports_seconds,
+        failures_seconds=kept.failures_seconds,
+        changes_seconds=kept.changes_seconds,
+        samples_seconds=kept.samples_seconds,
+    )
 
 
 def _rules(notify: Notify) -> NotifyRules:

@@ -10,9 +10,24 @@ from advisor.store.records import OperatorStatus, ReportRow
 from advisor.store.store import Store
 from advisor.web.scheduler import RunState
 
-__all__ = ["Service", "decoded"]
+__all__ = ["Service", "Trouble", "decoded"]
 
 _REPORT: "msgspec.json.Decoder[Report]" = msgspec.json.Decoder(Report)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that goes wrong now and that people have to know of.
+
+    Attributes:
+        operator: whose data it touches; "" for all.
+        text: what is wrong, and since when or how often; no sentence end.
+        is_grave: whether every page says it, as what pages show is not all that they should.
+    """
+
+    operator: str
+    text: str
+    is_grave: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +39,21 @@ class Service:
         targets: how each target's schedule goes.
         kind: how a target is reached: prometheus, scrape or sidecar; "" where that is not known.
         clock: Unix seconds.
-        stale_seconds: from which age on a report is called stale.
+        stale_after: from which age on a report is called stale, in seconds; it changes with the schedule.
+        troubles: what goes wrong now, beside analyses that fail.
     """
 
     store: Store
     targets: Callable[[], Sequence[RunState]]
     clock: Callable[[], float]
     kind: Callable[[str], str] = lambda _: ""
-    stale_seconds: float = 900.0
+    stale_after: Callable[[], float] = lambda: 900.0
+    troubles: Callable[[], Sequence[Trouble]] = tuple
+
+    @property
+    def stale_seconds(self) -> float:
+        """From which age on a report is called stale."""
+        return self.stale_after()
 
     def report(self, row: ReportRow) -> Report | None:
         """The whole report of a row; None where it is no longer there."""
@@ -40,7 +62,7 @@ class Service:
 
     def status(self, operator: str) -> OperatorStatus | None:
         """How one operator is; None where there is none of this name."""
-        return next((one for one in self.store.statuses() if one.operator == operator), None)
+        return self.store.status(operator)
 
 
 def decoded(document: bytes) -> Report:

@@ -74,7 +74,8 @@ def test_a_newer_history_is_refused_and_left_alone(tmp_path: Path) -> None:
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StoreOpenError, match=r"version 2, .* up to 1 \(run a newer kuberay-advisor"):
+    known = len(MIGRATIONS)
+    with pytest.raises(StoreOpenError, match=rf"version {known + 1}, .* up to {known} \(run a newer kuberay-advisor"):
         Store.open(path, now=NOW)
     assert path.read_bytes() == before
 

@@ -17,7 +17,7 @@ from advisor.store.store import Store
 from advisor.web.app import create_app
 from advisor.web.scheduler import RunState
 from advisor.web.security import Access
-from advisor.web.state import Service
+from advisor.web.state import Service, Trouble
 from tests.support import ROOT
 
 __all__ = ["NOW", "World", "failure", "report", "target"]
@@ -65,6 +65,7 @@ class World:
     targets: Sequence[RunState] = ()
     store: Store = field(default_factory=lambda: Store.open(None, now=NOW))
     now: float = NOW
+    troubles: Sequence[Trouble] = ()
 
     def analysed(self, operator: str, time: float = NOW - 60.0, **changed: object) -> int:
         """Keep a report of an operator; its verdict may be changed."""
@@ -74,7 +75,9 @@ class World:
 
     def client(self) -> FlaskClient:
         """A client that asks by this machine's name."""
-        service = Service(self.store, lambda: self.targets, lambda: self.now, lambda _: "prometheus")
+        service = Service(
+            self.store, lambda: self.targets, lambda: self.now, lambda _: "prometheus", troubles=lambda: self.troubles
+        )
         app = create_app(service, self.access)
         app.testing = False
         client = app.test_client()
