@@ -159,7 +159,10 @@ class Advisor:
             webhook.send(notices)
 
     def _prune(self) -> None:
-        while not self._stop.wait(_PRUNE_SECONDS):
+        # At once, so that the history knows the time from the start on: a clock that leaps later is then seen to leap.
+        pause = 0.0
+        while not self._stop.wait(pause):
+            pause = _PRUNE_SECONDS
             try:
                 self._store.prune(self._clock.wall())
                 self._sink.forget()
