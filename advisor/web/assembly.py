@@ -35,6 +35,8 @@ __all__ = ["Advisor", "access_of"]
 
 _LOG: Final = logging.getLogger(__name__)
 _THREADS: Final = 8
+_MOST_CONNECTIONS: Final = 500
+"""A reader who is slow or says nothing holds a connection, and no thread."""
 _PRUNE_SECONDS: Final = 300.0
 _STALE_INTERVALS: Final = 3.0
 """A report that is older than so many intervals of the schedule is called stale."""
@@ -211,7 +213,15 @@ def _rules(notify: Notify) -> NotifyRules:
 
 def _serving(app: Any, host: str, port: int) -> Any:  # noqa: ANN401 - waitress has no types
     try:
-        return create_server(app, host=host, port=port, threads=_THREADS, ident=None)
+        return create_server(
+            app,
+            host=host,
+            port=port,
+            threads=_THREADS,
+            ident=None,
+            connection_limit=_MOST_CONNECTIONS,
+            asyncore_use_poll=True,
+        )
     except OSError as error:
         raise OutputError(
             f"cannot serve there: {error.strerror or error}", where=f"{host}:{port}", hint="choose another --listen"

@@ -2,11 +2,12 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -93,6 +94,17 @@ def test_a_source_that_hangs(tmp_path: Path) -> None:
             until(lambda: newest(advisor, "op1") > before)
             assert "The last scrape" not in get(advisor, "/operators/op1")[1]
         silent.released.set()
+
+
+def test_readers_who_are_slow(tmp_path: Path) -> None:
+    """Whoever does not take an answer, or does not finish asking, holds nobody up, however many they are."""
+    with running(configured(tmp_path)) as advisor, ExitStack() as stack:
+        host, _, port = urlsplit(advisor.address).netloc.partition(":")
+        for number in range(120):
+            slow = stack.enter_context(socket.create_connection((host, int(port)), timeout=20.0))
+            asked = f"GET /findings HTTP/1.1\r\nHost: {host}\r\n".encode()
+            slow.sendall(asked if number % 2 else asked + b"\r\n")
+        assert get(advisor, "/findings")[0] == 200
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
