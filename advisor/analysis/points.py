@@ -5,11 +5,16 @@ from dataclasses import dataclass
 
 from advisor.analysis.loading import Loaded, Observed
 from advisor.errors import NothingToAnalyseError
-from advisor.model.signal import Window
+from advisor.model.signal import Signal, Unit, Window
+from advisor.model.signals import OperatorSignals
 from advisor.model.trace import DemandTrace
+from advisor.model.whatif import MeasuredValue
 from advisor.twin.point import OperatingPoint, operating_point
 
-__all__ = ["LoadedPoint", "point_in", "point_of"]
+__all__ = ["LoadedPoint", "measured_at", "measured_beside", "point_in", "point_of"]
+
+
+_MAIN = "raycluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +75,31 @@ def _look_on(observed: Observed, whole: Window, trace: DemandTrace) -> float | N
         return None
     ended = observed.ended if observed.ended is not None else whole.end
     return max(0.0, ended - (trace.start + last) - observed.usual_pause_seconds / 2.0)
+
+
+def measured_beside(signals: OperatorSignals) -> tuple[MeasuredValue, ...]:
+    """What the prediction has beside it that is no part of an operating point."""
+    main = signals.controller(_MAIN)
+    more: list[tuple[str, Unit, Signal | None]] = [
+        ("utilisation", Unit.RATIO, None if main is None else main.utilisation),
+        ("cpu_cores", Unit.CORES, signals.process.cpu_cores),
+        ("requests_per_second", Unit.PER_SECOND, signals.client.requests_per_second),
+    ]
+    return tuple(
+        MeasuredValue(quantity=name, unit=unit, value=signal.value)
+        for name, unit, signal in more
+        if signal is not None and signal.value is not None
+    )
+
+
+def measured_at(point: OperatingPoint) -> tuple[MeasuredValue, ...]:
+    """What an operating point has of that."""
+    values = (
+        ("makespan_seconds", point.measured.makespan_seconds),
+        ("ready_seconds_mean", point.measured.ready_seconds_mean),
+        ("queue_wait_seconds_mean", point.measured.queue_wait_seconds_mean),
+        ("limiter_wait_seconds_mean", point.measured.limiter_wait_seconds_mean),
+    )
+    return tuple(
+        MeasuredValue(quantity=name, unit=Unit.SECONDS, value=value) for name, value in values if value is not None
+    )

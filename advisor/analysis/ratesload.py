@@ -6,25 +6,29 @@ a time that makes keys wait as long as they did. Nothing is assumed about a figu
 a load needs, there is none.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
 from advisor.analysis.loading import Loaded
-from advisor.analysis.options import Options
 from advisor.analysis.points import LoadedPoint
-from advisor.analysis.rateswords import FACTS, SAMPLES, Words
-from advisor.diagnosis.case import Case
-from advisor.errors import NothingToAnalyseError
-from advisor.model.signal import Window
-from advisor.model.signals import ControllerSignals, Episode, EpisodeKind, OperatorSignals
+from advisor.analysis.ratesseen import (
+    RatesSeen,
+    calls_of,
+    check_figures,
+    objects_of,
+    rates_seen,
+    settings_of_rates,
+)
+from advisor.analysis.rateswords import Words
+from advisor.model.signals import ControllerSignals, OperatorSignals
 from advisor.twin.parameters import OperatorSettings, WorldParameters
-from advisor.twin.point import Measured, OperatingPoint, settings_of
+from advisor.twin.point import Measured, OperatingPoint
 from advisor.twin.result import RunResult
 from advisor.twin.simulation import simulate
 from advisor.twin.workload import Arrival, Existing, Workload
 
-__all__ = ["RatesPoint", "rates_point", "rates_point_of"]
+__all__ = ["RatesPoint", "point_of_rates", "rates_point", "rates_point_of"]
 
 _MAIN = "raycluster"
 _VERBS = ("POST", "PUT", "PATCH", "DELETE")
@@ -75,47 +79,18 @@ def rates_point_of(name: str, loaded: Loaded) -> RatesPoint:
         NothingToAnalyseError: the operator did nothing, or figures that a load needs are not known; the message names
             them.
     """
-    words = FACTS if loaded.info.kind == "facts" else SAMPLES
-    episode = _busiest(loaded)
-    if episode is None:
-        raise NothingToAnalyseError(
-            "the operator was idle while it was observed, or busy for moments only, so there is no load to run",
-            where=name,
-            hint="observe it while clusters are created, and for longer, or describe the load with --workload",
-        )
-    seconds = None if words is FACTS else episode.window.seconds
-    signals = loaded.observed.signals(episode.window)
-    point = rates_point(name, signals, seconds, words, grown=_grown(loaded, episode, signals))
-    start = episode.window.start - loaded.info.window.start
-    return RatesPoint(LoadedPoint(point, episode.window), words.note(point.workload, start, episode.window.seconds))
+    return point_of_rates(name, rates_seen(name, loaded))
 
 
-def _busiest(loaded: Loaded) -> Episode | None:
-    options, observed = Options(), loaded.observed
-    whole = observed.signals(loaded.info.window)
+def point_of_rates(name: str, seen: RatesSeen) -> RatesPoint:
+    """The operating point that does what was seen; found by runs of the twin.
 
-    def lost_seconds(episode: Episode) -> float:
-        signals = observed.signals(episode.window)
-        case = Case(signals=signals, whole=whole, episode=episode, scrapes=None, thresholds=options.thresholds)
-        return case.lost_seconds
-
-    loads = [one for one in observed.episodes(options.cut_rules) if one.kind is EpisodeKind.LOAD]
-    return max(loads, key=lost_seconds, default=None)
-
-
-def _grown(loaded: Loaded, episode: Episode, signals: OperatorSignals) -> int:
-    """By how many clusters their number grew; 0 where that was not seen."""
-    start = loaded.info.window.start
-    if not start < episode.window.start:
-        return 0
-    before = loaded.observed.signals(Window(start, episode.window.start))
-    return max(0, _objects(signals) - _objects(before))
-
-
-def _objects(signals: OperatorSignals) -> int:
-    """RayClusters; their series are there as soon as there is one."""
-    found = signals.demand.objects.get(_MAIN)
-    return 0 if found is None else int(found.or_else(0.0))
+    Raises:
+        NothingToAnalyseError: what was seen carries no load.
+    """
+    words, seconds = seen.words, seen.window.seconds
+    point = rates_point(name, seen.signals, None if seen.is_told else seconds, words, grown=seen.grown)
+    return RatesPoint(LoadedPoint(point, seen.window), words.note(point.workload, seen.start_seconds, seconds))
 
 
 def rates_point(
@@ -133,13 +108,8 @@ def rates_point(
     Raises:
         NothingToAnalyseError: they do not carry a load; the message says what is missing.
     """
-    main, api_seconds = signals.controller(_MAIN), _api_seconds(signals)
-    lacking = [*_lacking_always(signals, main, words), *_lacking(signals, main, words)]
-    if lacking or api_seconds is None or main is None:
-        raise NothingToAnalyseError(
-            f"{words.subject} no load that could be run: missing {', '.join(lacking)}", where=name, hint=words.hint
-        )
-    settings = _settings(signals, main)
+    main, api_seconds = check_figures(name, signals, words)
+    settings = settings_of_rates(signals)
     if signals.demand.items_in_burst.known:
         workload = _batch(signals)
         measured = replace(_measured(signals, api_seconds), makespan_seconds=signals.demand.drain_seconds.value)
@@ -156,61 +126,6 @@ def rates_point(
     return OperatingPoint(name, settings, workload, measured, workload.tail_seconds)
 
 
-def _settings(signals: OperatorSignals, main: ControllerSignals) -> OperatorSettings:
-    workers = main.max_concurrent_reconciles.value or main.configured_concurrency.value
-    found = settings_of(signals)
-    return found if workers is None else replace(found, concurrency=int(workers))
-
-
-def _api_seconds(signals: OperatorSignals) -> float | None:
-    """Time of a request without the client's limiter; what busy workers tell of it where no series does."""
-    client = signals.client
-    known = (client.write_api_seconds_mean, client.api_seconds_mean, client.inferred_write_seconds_mean)
-    return next((one.value for one in known if one.known), None) or None
-
-
-def _lacking_always(signals: OperatorSignals, main: ControllerSignals | None, words: Words) -> Iterator[str]:
-    if main is None or not (main.max_concurrent_reconciles.known or main.configured_concurrency.known):
-        yield words.workers
-    if not signals.settings.qps.known:
-        yield words.qps
-    if _api_seconds(signals) is None:
-        yield words.api_seconds
-
-
-def _lacking(signals: OperatorSignals, main: ControllerSignals | None, words: Words) -> Iterator[str]:
-    if signals.demand.items_in_burst.known:
-        if not signals.demand.api_calls_per_item.known:
-            yield words.calls_of_item
-        return
-    needed = {
-        words.reconciles: main is not None and main.reconciles_per_second.value,
-        words.reconcile_seconds: main is not None and main.reconcile_seconds_mean.value,
-        words.calls: main is not None and _calls(signals, main),
-    }
-    found = [name for name, value in needed.items() if not value]
-    if found:
-        yield from (*found[:-1], f"{found[-1]}{words.or_batch}")
-
-
-def _calls(signals: OperatorSignals, main: ControllerSignals) -> float | None:
-    """Requests of one reconcile.
-
-    As told; else the time of a reconcile over that of a request, limiter included, and no more than all writes of the
-    operator for each reconcile: those hold the writes of events and of the lease as well.
-    """
-    if main.api_calls_per_reconcile.known:
-        return main.api_calls_per_reconcile.value
-    client, rate = signals.client, main.reconciles_per_second.value
-    writes, request = client.write_requests_per_second.value, client.write_api_seconds_mean.value
-    found = []
-    if writes is not None and rate:
-        found.append(writes / rate)
-    if request and main.reconcile_seconds_mean.value is not None:
-        found.append(main.reconcile_seconds_mean.value / (request + client.limiter_wait_seconds_mean.or_else(0.0)))
-    return min(found, default=None)
-
-
 def _rates(
     signals: OperatorSignals, main: ControllerSignals, seconds: float | None, api_seconds: float, grown: int
 ) -> _Rates:
@@ -220,11 +135,11 @@ def _rates(
     return _Rates(
         seconds=taken,
         reconciles=rate * taken,
-        requests=rate * taken * (_calls(signals, main) or 0.0),
+        requests=rate * taken * (calls_of(signals, main) or 0.0),
         reconcile_seconds=main.reconcile_seconds_mean.or_else(0.0),
         api_seconds=api_seconds,
         wait_seconds=main.queue_wait_seconds_mean.value,
-        objects=min(_MOST_OBJECTS, _objects(signals)),
+        objects=min(_MOST_OBJECTS, objects_of(signals)),
         objects_are_old=seconds is None,
         grown=round(grown * taken / (seconds or taken)),
         resync_seconds=signals.demand.resync_seconds.value or _RESYNC_SECONDS,

@@ -6,9 +6,8 @@ from random import Random
 
 from advisor.analysis.backtest import task_for
 from advisor.analysis.loading import Loaded, Progress
-from advisor.analysis.points import LoadedPoint, point_of
+from advisor.analysis.points import LoadedPoint, measured_at, measured_beside, point_of
 from advisor.analysis.ratesload import rates_point_of
-from advisor.model.signal import Signal, Unit
 from advisor.model.whatif import MeasuredValue
 from advisor.sources.workloadfile import WorkloadFile
 from advisor.twin.calibrate import Calibration, Parameter, calibrate
@@ -16,7 +15,7 @@ from advisor.twin.parameters import OperatorSettings, WorldParameters
 from advisor.twin.point import OperatingPoint
 from advisor.twin.workload import Workload
 
-__all__ = ["Situation", "of_inputs", "of_workload"]
+__all__ = ["Situation", "of_inputs", "of_points", "of_workload"]
 
 _MAIN = "raycluster"
 _NOTHING_CALIBRATED = 10**9
@@ -62,17 +61,36 @@ def of_inputs(
     """
     found = [_point_of(name, one) for name, one in inputs]
     points = tuple(one.point for one, _ in found)
-    progress(f"calibrating on {', '.join(one.name for one in points)}")
-    calibration = calibrate(points, Random)
-    first = points[0]
-    notes = (*calibration.notes, *_of_rates(found))
     if load is None:
-        workload = task_for(first, calibration, 0).workload
-        measured = _measured(found[0][0], inputs[0][1])
-        return Situation(first.name, workload, first.settings, calibration, points, measured, notes)
+        return of_points(points, _measured(found[0][0], inputs[0][1]), _of_rates(found), progress)
+    calibration = _calibrated(points, progress)
+    first, notes = points[0], (*calibration.notes, *_of_rates(found))
     name, file = load
     note = f"the load is that of {name}; settings in force and times of the world are those that were observed"
     return Situation(name, file.workload, first.settings, calibration, points, (), (*notes, note))
+
+
+def of_points(
+    points: Sequence[OperatingPoint], measured: tuple[MeasuredValue, ...], notes: tuple[str, ...], progress: Progress
+) -> Situation:
+    """The load of the first of some operating points, in the world that all of them show.
+
+    Args:
+        points: at least one.
+        measured: under the settings of the first.
+        notes: what a reader has to know about them.
+        progress: is told each step.
+    """
+    calibration = _calibrated(points, progress)
+    first = points[0]
+    workload = task_for(first, calibration, 0).workload
+    notes = (*calibration.notes, *notes)
+    return Situation(first.name, workload, first.settings, calibration, tuple(points), measured, notes)
+
+
+def _calibrated(points: Sequence[OperatingPoint], progress: Progress) -> Calibration:
+    progress(f"calibrating on {', '.join(one.name for one in points)}")
+    return calibrate(points, Random)
 
 
 def _point_of(name: str, loaded: Loaded) -> tuple[LoadedPoint, str | None]:
@@ -116,30 +134,5 @@ def _stated(name: str, world: WorldParameters) -> Calibration:
 
 def _measured(loaded: LoadedPoint, source: Loaded) -> tuple[MeasuredValue, ...]:
     """Everything that the prediction has beside it, over the window of the point."""
-    if source.info.kind == "facts":
-        return _of_point(loaded.point)
-    signals = source.observed.signals(loaded.window)
-    main = signals.controller(_MAIN)
-    more: list[tuple[str, Unit, Signal | None]] = [
-        ("utilisation", Unit.RATIO, None if main is None else main.utilisation),
-        ("cpu_cores", Unit.CORES, signals.process.cpu_cores),
-        ("requests_per_second", Unit.PER_SECOND, signals.client.requests_per_second),
-    ]
-    found = [
-        MeasuredValue(quantity=name, unit=unit, value=signal.value)
-        for name, unit, signal in more
-        if signal is not None and signal.value is not None
-    ]
-    return (*_of_point(loaded.point), *found)
-
-
-def _of_point(point: OperatingPoint) -> tuple[MeasuredValue, ...]:
-    values = (
-        ("makespan_seconds", point.measured.makespan_seconds),
-        ("ready_seconds_mean", point.measured.ready_seconds_mean),
-        ("queue_wait_seconds_mean", point.measured.queue_wait_seconds_mean),
-        ("limiter_wait_seconds_mean", point.measured.limiter_wait_seconds_mean),
-    )
-    return tuple(
-        MeasuredValue(quantity=name, unit=Unit.SECONDS, value=value) for name, value in values if value is not None
-    )
+    beside = () if source.info.kind == "facts" else measured_beside(source.observed.signals(loaded.window))
+    return (*measured_at(loaded.point), *beside)

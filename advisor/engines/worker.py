@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from advisor.engines.trying import packed, tried
 
-__all__ = ["READY", "main", "serve"]
+__all__ = ["READY", "end_with", "main", "serve"]
 
 READY = b"\n"
 """Written once everything is imported and read."""
@@ -20,14 +20,14 @@ _LOOK_SECONDS = 0.5
 
 def main() -> None:
     """Serve standard input and output until the input ends."""
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     answers = sys.stdout.buffer
     # Whatever else is printed must not get between the answers.
     sys.stdout = sys.stderr
     serve(sys.stdin.buffer, answers)
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """End in the middle of a task when the parent is gone; between tasks the end of the questions does it."""
     while os.getppid() == parent:
         time.sleep(_LOOK_SECONDS)

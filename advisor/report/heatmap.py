@@ -5,6 +5,7 @@ Pictures carry classes and no colours: the page around them gives those, for lig
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from advisor.model.signal import Unit
 from advisor.model.text import format_value
@@ -28,10 +29,32 @@ _LEAST_SECONDS = 0.001
 """A wait below this is none."""
 
 _Slice = tuple[str, float | None]
+Asked = tuple[int, float]
+"""Workers and QPS."""
 
 
-def heat_maps(result: WhatIf) -> Iterator[Markup]:
-    """A picture for each burst and CPU limit that was tried, as far as a reader can take them in."""
+class _Shown(NamedTuple):
+    """What the cells of a picture are part of."""
+
+    result: WhatIf
+    asked: Asked | None
+
+    def is_chosen(self, cell: SettingsCell) -> bool:
+        """Whether a cell is the smallest that is enough."""
+        return self.result.smallest is not None and cell is self.result.cells[self.result.smallest]
+
+    def is_asked(self, cell: SettingsCell) -> bool:
+        """Whether a cell is the one that was asked for."""
+        return (cell.concurrency, cell.qps) == self.asked
+
+
+def heat_maps(result: WhatIf, asked: Asked | None = None) -> Iterator[Markup]:
+    """A picture for each burst and CPU limit that was tried, as far as a reader can take them in.
+
+    Args:
+        result: all combinations.
+        asked: workers and QPS that somebody asked for, which are marked.
+    """
     slices = _slices(result)
     waits = [wait for cells in slices.values() for cell in cells if (wait := _wait(cell)) is not None]
     if not waits:
@@ -39,7 +62,7 @@ def heat_maps(result: WhatIf) -> Iterator[Markup]:
     scale = (max(_LEAST_SECONDS, min(waits)), max(_LEAST_SECONDS, *waits))
     for index, (key, cells) in enumerate(list(slices.items())[:_MOST_MAPS]):
         caption = element("figcaption", element("strong", _caption(key)))
-        yield element("figure", blocks([caption, _draw(result, cells, scale, f"heat-{index}")]))
+        yield element("figure", blocks([caption, _draw(_Shown(result, asked), cells, scale, f"heat-{index}")]))
 
 
 def _slices(result: WhatIf) -> dict[_Slice, list[SettingsCell]]:
@@ -66,7 +89,7 @@ def _caption(key: _Slice) -> str:
     return ", ".join(["Mean queue wait by workers and QPS", *(one for one in parts if one)])
 
 
-def _draw(result: WhatIf, cells: Sequence[SettingsCell], scale: tuple[float, float], name: str) -> Markup:
+def _draw(shown: _Shown, cells: Sequence[SettingsCell], scale: tuple[float, float], name: str) -> Markup:
     workers = sorted({one.concurrency for one in cells})
     paces = sorted({one.qps for one in cells}, key=lambda qps: math.inf if qps < 0 else qps)
     at = {(one.concurrency, one.qps): one for one in cells}
@@ -76,14 +99,14 @@ def _draw(result: WhatIf, cells: Sequence[SettingsCell], scale: tuple[float, flo
         blocks(
             [
                 element("title", "Mean queue wait by workers and QPS", id=f"{name}-title"),
-                element("desc", _described(result, cells), id=f"{name}-desc"),
+                element("desc", _described(shown, cells), id=f"{name}-desc"),
                 *_heads(workers, paces),
                 *(
                     part
                     for row, count in enumerate(workers)
                     for column, qps in enumerate(paces)
                     if (cell := at.get((count, qps))) is not None
-                    for part in _cell(result, cell, scale, _LEFT + column * _WIDTH, _TOP + row * _HEIGHT)
+                    for part in _cell(shown, cell, scale, _LEFT + column * _WIDTH, _TOP + row * _HEIGHT)
                 ),
             ]
         ),
@@ -103,15 +126,16 @@ def _heads(workers: Sequence[int], paces: Sequence[float]) -> Iterator[Markup]:
         )
 
 
-def _cell(result: WhatIf, cell: SettingsCell, scale: tuple[float, float], left: float, top: float) -> Iterator[Markup]:
+def _cell(shown: _Shown, cell: SettingsCell, scale: tuple[float, float], left: float, top: float) -> Iterator[Markup]:
     wait = _wait(cell)
-    words = _words(result, cell)
+    words = _words(shown, cell)
     style = " ".join(
         [
             "heat-cell",
             *([] if wait is None else [f"level-{_level(wait, scale)}"]),
             *(["heat-now"] if cell.is_now else []),
-            *(["heat-chosen"] if _is_chosen(result, cell) else []),
+            *(["heat-asked"] if shown.is_asked(cell) else []),
+            *(["heat-chosen"] if shown.is_chosen(cell) else []),
             *(["heat-guess"] if cell.is_beyond else []),
         ]
     )
@@ -123,18 +147,15 @@ def _cell(result: WhatIf, cell: SettingsCell, scale: tuple[float, float], left: 
         yield element("text", words, class_="heat-word", x=left + _WIDTH / 2.0, y=middle + 13.0)
 
 
-def _words(result: WhatIf, cell: SettingsCell) -> str:
+def _words(shown: _Shown, cell: SettingsCell) -> str:
     parts = (
         ("now", cell.is_now),
-        ("enough", _is_chosen(result, cell)),
+        ("asked", shown.is_asked(cell)),
+        ("enough", shown.is_chosen(cell)),
         ("guess", cell.is_beyond),
         ("unfinished", not cell.is_complete),
     )
     return ", ".join(word for word, holds in parts if holds)
-
-
-def _is_chosen(result: WhatIf, cell: SettingsCell) -> bool:
-    return result.smallest is not None and cell is result.cells[result.smallest]
 
 
 def _wait(cell: SettingsCell) -> float | None:
@@ -150,12 +171,12 @@ def _level(wait: float, scale: tuple[float, float]) -> int:
     return min(LEVELS - 1, int(share * LEVELS))
 
 
-def _described(result: WhatIf, cells: Sequence[SettingsCell]) -> str:
+def _described(shown: _Shown, cells: Sequence[SettingsCell]) -> str:
     """The picture in words, cell by cell, for those who cannot see it."""
     parts = []
     for one in cells:
         wait = _wait(one)
-        words = _words(result, one)
+        words = _words(shown, one)
         value = "not known" if wait is None else format_value(wait, Unit.SECONDS)
         parts.append(f"{workers_text(one.concurrency)}, {pace_text(one.qps)}: {value}{f' ({words})' if words else ''}.")
     return " ".join(parts)

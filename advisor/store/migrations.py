@@ -35,9 +35,12 @@ _FIRST: Final = (
     "CREATE INDEX samples_by_columns ON samples (columns_id)",
 )
 
+_BASES: Final = (
+    """CREATE TABLE bases (operator_id INTEGER PRIMARY KEY, time REAL, data BLOB, missing TEXT NOT NULL)""",
+)
 _TOLD: Final = ("CREATE TABLE told (operator_id INTEGER PRIMARY KEY, data BLOB NOT NULL)",)
 
-MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (_FIRST, _TOLD)
+MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (_FIRST, _BASES, _TOLD)
 """Statements that lead from each version to the next; a step that has been released is never changed."""
 
 

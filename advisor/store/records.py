@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from advisor.model.fleet import FleetFailure, FleetVerdict
 
-__all__ = ["ChangeRow", "FailureRow", "OperatorStatus", "ReportRow"]
+__all__ = ["BasisRow", "ChangeRow", "FailureRow", "OperatorStatus", "ReportRow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +15,21 @@ class ReportRow:
     operator: str
     time: float
     verdict: FleetVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class BasisRow:
+    """What a what-if of an operator can rest on.
+
+    Attributes:
+        time: of the analysis that found it; None where none has.
+        document: of the caller, None where there is none yet.
+        missing: why the last analysis found none; "" where it did.
+    """
+
+    time: float | None
+    document: bytes | None
+    missing: str
 
 
 @dataclass(frozen=True, slots=True)

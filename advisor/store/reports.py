@@ -196,6 +196,7 @@ def prune(connection: sqlite3.Connection, now: float, retention: Retention) -> N
     _drop_documents(connection)
     connection.execute("DELETE FROM failures WHERE time < ?", (now - retention.failures_seconds,))
     connection.execute("DELETE FROM changes WHERE time < ?", (now - retention.changes_seconds,))
+    connection.execute("DELETE FROM bases WHERE operator_id NOT IN (SELECT operator_id FROM reports)")
     empty = " AND ".join(
         f"NOT EXISTS (SELECT 1 FROM {table} WHERE operator_id = operators.id)"  # noqa: S608 - constants
         for table in ("reports", "failures", "changes", "samples")

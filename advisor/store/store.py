@@ -6,6 +6,7 @@ right after; reports, failures and changes also where the machine loses power.
 
 import sqlite3
 import threading
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -20,8 +21,9 @@ from advisor.store import documents
 from advisor.store import reports as tables
 from advisor.store.clock import believed_time
 from advisor.store.connections import Connections
+from advisor.store.errors import StoreReadError
 from advisor.store.files import open_database
-from advisor.store.records import ChangeRow, OperatorStatus, ReportRow
+from advisor.store.records import BasisRow, ChangeRow, OperatorStatus, ReportRow
 from advisor.store.reports import Between
 from advisor.store.retention import Retention
 from advisor.store.samples import Samples
@@ -257,6 +259,47 @@ class Store:
                 (*packed, change_id),
             )
             return cursor.rowcount > 0
+
+    def set_basis(self, operator: str, time: float, document: bytes | None, missing: str = "") -> None:
+        """Keep what a what-if can rest on, in place of what was kept before.
+
+        Args:
+            operator: whose.
+            time: Unix time of the analysis.
+            document: what it found; None leaves what there is.
+            missing: why it found none.
+
+        Raises:
+            StoreWriteError: it was not kept.
+        """
+        data = None if document is None else documents.pack(document)
+        # The next analysis brings another one, so it need not outlive a loss of power.
+        with self._connections.write(durable=False) as connection:
+            connection.execute(
+                "INSERT INTO bases (operator_id, time, data, missing) VALUES (?1, ?2, ?3, ?4) "
+                "ON CONFLICT (operator_id) DO UPDATE SET time = coalesce(?2, time), data = coalesce(?3, data), "
+                "missing = ?4",
+                (_operator_id(connection, operator), None if data is None else time, data, missing),
+            )
+
+    def basis(self, operator: str) -> BasisRow | None:
+        """What a what-if can rest on; None where no analysis has said anything of it.
+
+        Raises:
+            StoreReadError: it is damaged.
+        """
+        with self._connections.read() as connection:
+            found = connection.execute(
+                "SELECT time, data, missing FROM bases JOIN operators ON operators.id = operator_id WHERE name = ?",
+                (operator,),
+            ).fetchone()
+        if found is None:
+            return None
+        time, data, missing = found
+        try:
+            return BasisRow(time, None if data is None else documents.unpack(data), missing)
+        except zlib.error as error:
+            raise StoreReadError(f"the basis of what-ifs of {operator!r} is damaged") from error
 
     def prune(self, now: float) -> None:
         """Thin and drop what is old, and give room back. To be called every few minutes.

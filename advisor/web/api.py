@@ -11,9 +11,13 @@ import msgspec
 from flask import Blueprint, Response, abort, request, url_for
 
 from advisor.diagnosis.findings import RULES
+from advisor.errors import NothingToAnalyseError
 from advisor.store.records import OperatorStatus
+from advisor.web.questions import ask, refusal, run_values
 from advisor.web.state import Service
 from advisor.web.values import row_values, status_values
+from advisor.web.whatifasked import AskError
+from advisor.web.whatifs import BusyError
 
 __all__ = ["blueprint", "openapi"]
 
@@ -33,6 +37,10 @@ def blueprint(service: Service) -> Blueprint:
     api.add_url_rule("/openapi.json", "description", lambda: _answer(openapi()))
     api.add_url_rule("/operators", "operators", lambda: _operators(service))
     api.add_url_rule("/operators/<path:name>/reports", "reports", lambda name: _reports(service, name))
+    api.add_url_rule(
+        "/operators/<path:name>/what-if", "ask_whatif", lambda name: _ask_whatif(service, name), methods=["POST"]
+    )
+    api.add_url_rule("/what-ifs/<run>", "whatif", lambda run: _whatif(service, run), methods=["GET", "DELETE"])
     api.add_url_rule("/operators/<path:name>", "operator", lambda name: _encoded(status_values(_known(service, name))))
     api.add_url_rule("/reports/<int:number>", "report", lambda number: _report(service, number))
     api.add_url_rule("/findings", "findings", _findings)
@@ -61,6 +69,48 @@ def _report(service: Service, number: int) -> Response:
     if document is None:
         abort(HTTPStatus.NOT_FOUND, f"there is no report {number} any more")
     return _answer(document)
+
+
+class _Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings to be tried; one that is not named is as it is, QPS below zero is no limiter, a null limit no limit."""
+
+    concurrency: int | msgspec.UnsetType = msgspec.UNSET
+    qps: float | msgspec.UnsetType = msgspec.UNSET
+    burst: int | msgspec.UnsetType = msgspec.UNSET
+    cpu_limit_cores: float | msgspec.UnsetType | None = msgspec.UNSET
+
+    def texts(self) -> dict[str, str]:
+        """The same as a form has them."""
+        given = {"concurrency": self.concurrency, "qps": self.qps, "burst": self.burst, "cpu": self.cpu_limit_cores}
+        return {name: "off" if one is None else f"{one}" for name, one in given.items() if one is not msgspec.UNSET}
+
+
+def _ask_whatif(service: Service, name: str) -> Response:
+    status = _known(service, name)
+    if request.mimetype != _JSON:
+        abort(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"settings come as {_JSON}")
+    try:
+        settings = msgspec.json.decode(request.get_data(), type=_Settings)
+    except msgspec.MsgspecError as error:
+        abort(HTTPStatus.BAD_REQUEST, f"these are no settings: {error}")
+    try:
+        run = ask(service, status, settings.texts())
+    except (AskError, BusyError, NothingToAnalyseError) as error:
+        return refusal(error)
+    values = run_values(run)
+    response = Response(msgspec.json.encode(values), HTTPStatus.ACCEPTED, content_type=_JSON)
+    response.headers["Location"] = values["run"]
+    return response
+
+
+def _whatif(service: Service, run: str) -> Response:
+    found = None if service.whatifs is None else service.whatifs.look(run)
+    if service.whatifs is None or found is None:
+        abort(HTTPStatus.NOT_FOUND, "there is no such what-if any more")
+    if request.method == "DELETE":
+        service.whatifs.cancel(run)
+        return Response(status=HTTPStatus.NO_CONTENT)
+    return _encoded(run_values(found))
 
 
 def _findings() -> Response:

@@ -16,6 +16,8 @@ from advisor.web.state import Service
 __all__ = ["create_app"]
 
 _LOG = logging.getLogger(__name__)
+_MOST_BYTES = 65_536
+"""Of what a request brings; forms are small."""
 
 
 def create_app(service: Service, access: Access | Callable[[], Access]) -> Flask:
@@ -27,6 +29,7 @@ def create_app(service: Service, access: Access | Callable[[], Access]) -> Flask
     """
     app = Flask("advisor.web", static_folder=None, template_folder=None)
     app.extensions[TROUBLES] = service.troubles
+    app.config["MAX_CONTENT_LENGTH"] = _MOST_BYTES
     protect(app, (lambda: access) if isinstance(access, Access) else access)
     app.register_blueprint(pages.blueprint(service))
     app.register_blueprint(api.blueprint(service))

@@ -18,7 +18,7 @@ from advisor.store.errors import StoreReadError, StoreWriteError
 from advisor.store.retention import Retention
 from advisor.store.store import Store
 from advisor.web.app import create_app
-from advisor.web.config import Config, Login, Notify
+from advisor.web.config import Config, Login, Notify, WhatIfSettings
 from advisor.web.history import KeptHistory, StoreSink, remembered
 from advisor.web.notify import Notice, Notifier, NotifyRules
 from advisor.web.scheduler import Scheduler
@@ -27,6 +27,8 @@ from advisor.web.state import Service, Trouble
 from advisor.web.targets import rules_of, watched
 from advisor.web.troubles import troubles_of
 from advisor.web.webhook import Webhook, WebhookSettings, webhooks_of
+from advisor.web.whatifline import LineRules
+from advisor.web.whatifs import Effort, WhatIfs
 
 if TYPE_CHECKING:
     from advisor.web.keptscrape import KeptScrape
@@ -65,6 +67,7 @@ class Advisor:
         self._sink = StoreSink(self._store, self._notifier, self._tell)
         self._scheduler = Scheduler(rules_of(config.schedule), self._sink, random.random, self._clock)
         self._history = KeptHistory(self._store)
+        self._whatifs = _whatifs(config.whatif)
         self._kinds: dict[str, str] = {}
         self._webhooks: tuple[tuple[WebhookSettings, Webhook], ...] = ()
         self._scrapes: tuple[KeptScrape, ...] = ()
@@ -78,6 +81,7 @@ class Advisor:
             lambda name: self._kinds.get(name, "prometheus"),
             lambda: self._stale_seconds,
             self.troubles,
+            whatifs=self._whatifs,
         )
         app = create_app(service, lambda: self._access)
         self._host = config.listen.host
@@ -92,6 +96,8 @@ class Advisor:
     def start(self) -> None:
         """Begin, in threads."""
         self._scheduler.start()
+        if self._whatifs is not None:
+            self._whatifs.start()
         for name, body in (("server", self._server.run), ("pruning", self._prune)):
             threading.Thread(target=body, name=name, daemon=True).start()
 
@@ -103,7 +109,14 @@ class Advisor:
         Raises:
             InputError: a file that it names cannot be read; then nothing has changed.
         """
-        found = watched(config.operators, config.schedule, Options(), history=self._history, clock=self._clock)
+        found = watched(
+            config.operators,
+            config.schedule,
+            Options(),
+            history=self._history,
+            bases=self._store,
+            clock=self._clock,
+        )
         self._access = _access(config, self._host)
         self._store.retention = _retention(config)
         self._notifier.rules = _rules(config.notify)
@@ -122,6 +135,8 @@ class Advisor:
         self._stop.set()
         self._scraping.set()
         self._server.close()
+        if self._whatifs is not None:
+            self._whatifs.stop(_STOP_SECONDS)
         self._scheduler.stop(_STOP_SECONDS)
         for _, webhook in self._webhooks:
             webhook.stop(_STOP_SECONDS)
@@ -170,6 +185,15 @@ class Advisor:
                 self._sink.forget()
             except (StoreReadError, StoreWriteError) as error:
                 _LOG.warning("the history could not be thinned: %s", error)
+
+
+def _whatifs(settings: WhatIfSettings) -> WhatIfs | None:
+    """Who runs what-ifs; None where they are turned off."""
+    if not settings.at_a_time:
+        return None
+    effort = Effort(seconds=settings.timeout_seconds)
+    rules = LineRules(at_a_time=settings.at_a_time, limit_seconds=WhatIfs.limit_seconds(effort), most_kept=128)
+    return WhatIfs(rules, effort, per_minute=settings.per_minute)
 
 
 def access_of(login: Login, hosts: Sequence[str], host: str) -> Access:

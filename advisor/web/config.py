@@ -21,6 +21,7 @@ __all__ = [
     "Reload",
     "ScheduleSettings",
     "Store",
+    "WhatIfSettings",
     "load_config",
     "print_config",
     "reload_config",
@@ -91,6 +92,15 @@ class ScheduleSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIfSettings:
+    """How much what-ifs of readers may take."""
+
+    at_a_time: int
+    timeout_seconds: float
+    per_minute: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notify:
     """Who is told of which findings, and how often."""
 
@@ -115,6 +125,7 @@ class Config:
     login: Login
     store: Store
     schedule: ScheduleSettings
+    whatif: WhatIfSettings
     notify: Notify
     operators: tuple[OperatorSpec, ...]
     origins: Mapping[str, str] = field(compare=False)
@@ -170,6 +181,7 @@ def load_config(file: Path | None, environ: Mapping[str, str], flags: Mapping[st
         login=Login(**_section(values, "login")),
         store=Store(**_section(values, "store")),
         schedule=ScheduleSettings(**_section(values, "schedule")),
+        whatif=WhatIfSettings(**_section(values, "whatif")),
         notify=Notify(**_section(values, "notify")),
         operators=operators,
         origins=origins,

@@ -161,6 +161,15 @@ KEYS: Final[tuple[Key, ...]] = (
         "after failures each pause is twice the one before, up to this",
     ),
     _key("schedule.at_a_time", "at_a_time", 4, count(1, 256), "analyses at a time"),
+    _fixed("whatif.at_a_time", "at_a_time", 1, count(0, 64), "what-ifs at a time; 0 turns them off"),
+    _fixed(
+        "whatif.timeout",
+        "timeout_seconds",
+        30.0,
+        duration(1.0, 600.0),
+        "for one what-if: no more settings are tried after it, and what is finished is shown",
+    ),
+    _fixed("whatif.per_minute", "per_minute", 6, count(1, 1000), "what-ifs that each reader may ask for in a minute"),
     _file("notify.webhook_url_file", "holds the URL to which notices go as JSON; read for each"),
     _file("notify.slack_url_file", "holds the URL of a Slack-compatible webhook; read for each"),
     _key(

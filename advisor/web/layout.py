@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import msgspec
 from flask import Response, abort, current_app, request, url_for
@@ -28,7 +28,11 @@ _A_FORM: Final = re.compile(r"<form\b.*?</form>", re.DOTALL)
 
 _PLACES: Final = (("pages.fleet", "Operators"), ("pages.findings", "Findings"), ("pages.data", "Data"))
 """Pages that every page links to."""
-_TABS: Final = (("pages.operator", "Report"),)
+_TABS: Final = (
+    ("pages.operator", "Report"),
+    ("pages.whatif", "What-if"),
+    ("pages.operator_data", "Data"),
+)
 """Pages of one operator, which link to each other."""
 
 
@@ -99,7 +103,12 @@ def _below(view: View) -> Markup:
 def _address(changed: dict[str, str]) -> str:
     """This page's own address, with parameters changed."""
     asked = [(name, value) for name, value in request.args.items(multi=True) if name not in changed]
-    return f"{request.path}?{urlencode([*asked, *changed.items()])}" if asked or changed else request.path
+    return f"{_path()}?{urlencode([*asked, *changed.items()])}" if asked or changed else _path()
+
+
+def _path() -> str:
+    """The page's path as it stands in an address: a name in it may hold anything."""
+    return quote(request.path)
 
 
 def _exported(view: View, name: str) -> Response:
@@ -114,7 +123,7 @@ def _exported(view: View, name: str) -> Response:
 def _permanent() -> str:
     """This page's whole address, without the form."""
     asked = [(key, value) for key, value in request.args.items(multi=True) if key != _EXPORT]
-    return f"{request.url_root.rstrip('/')}{request.path}{f'?{urlencode(asked)}' if asked else ''}"
+    return f"{request.url_root.rstrip('/')}{_path()}{f'?{urlencode(asked)}' if asked else ''}"
 
 
 def _html(view: View) -> str:

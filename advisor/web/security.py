@@ -12,7 +12,7 @@ from http import HTTPStatus
 from ipaddress import ip_address, ip_network
 from typing import Final
 
-from flask import Flask, Response, request
+from flask import Flask, Response, g, request
 
 from advisor.web.problems import problem
 
@@ -24,7 +24,8 @@ _HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Referrer-Policy": "no-referrer",
+    # With "no-referrer" browsers would not say either that a form is one of ours.
+    "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
@@ -59,6 +60,7 @@ def protect(app: Flask, access: Callable[[], Access]) -> None:
     @app.before_request
     def check() -> Response | None:
         allowed = access()
+        g.reader = _reader(allowed)
         hosts = {*(host.lower() for host in allowed.hosts), *_LOOPBACK}
         if not _is_known(_host(request.host).lower(), hosts):
             return problem(HTTPStatus.MISDIRECTED_REQUEST, f"this service has no name {request.host!r}")
@@ -92,6 +94,12 @@ def _is_own(origin: str | None, hosts: Collection[str]) -> bool:
 
 def _is_known(host: str, hosts: Collection[str]) -> bool:
     return host in hosts or any(one.startswith("*.") and host.endswith(one[1:]) for one in hosts)
+
+
+def _reader(access: Access) -> str:
+    """Who asks: whom a trusted proxy names, or else the address that the request is from."""
+    user = request.headers.get(access.user_header) if access.user_header else None
+    return f"user {user}" if user and _is_proxy(request.remote_addr, access) else f"address {request.remote_addr}"
 
 
 def _may(access: Access) -> bool:

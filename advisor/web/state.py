@@ -9,6 +9,7 @@ from advisor.model.report import Report
 from advisor.store.records import OperatorStatus, ReportRow
 from advisor.store.store import Store
 from advisor.web.scheduler import RunState
+from advisor.web.whatifs import WhatIfs
 
 __all__ = ["Service", "Trouble", "decoded"]
 
@@ -41,6 +42,7 @@ class Service:
         clock: Unix seconds.
         stale_after: from which age on a report is called stale, in seconds; it changes with the schedule.
         troubles: what goes wrong now, beside analyses that fail.
+        whatifs: runs what-ifs; None where they are turned off.
     """
 
     store: Store
@@ -49,6 +51,7 @@ class Service:
     kind: Callable[[str], str] = lambda _: ""
     stale_after: Callable[[], float] = lambda: 900.0
     troubles: Callable[[], Sequence[Trouble]] = tuple
+    whatifs: WhatIfs | None = None
 
     @property
     def stale_seconds(self) -> float:

@@ -1,26 +1,19 @@
 """From the operators of the configuration to what the scheduler runs.
 
-An analysis takes a core for a while and memory with it, so it has a process of its own: pages stay quick, and one that
-takes too long is ended. Only what is read from the service's own history is analysed in this process.
+An analysis has a process of its own (`advisor.web.analysing`). Only what is read from the service's own history is
+analysed in this process.
 """
 
+import logging
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
-from pathlib import Path
-from queue import Empty, SimpleQueue
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
-from advisor.analysis import Loaded, Options, Source, load_source, report_of
-from advisor.analysis.fleetsources import discovered, load_entry, observing_seconds
-from advisor.engines.base import Outcome
-from advisor.engines.local import LocalEngine
-from advisor.errors import AdvisorError
-from advisor.model.raw import Setup
+from advisor.analysis import Options, Source, load_source
+from advisor.analysis.fleetsources import discovered, observing_seconds
 from advisor.model.report import Report
 from advisor.model.signal import Window
-from advisor.sources.endpoint import Access, tls_context
 from advisor.sources.fleetfile import access_of, scrape_plan
 from advisor.sources.fleetspec import PrometheusSpec, ScrapeSpec
 from advisor.sources.logtime import duration_seconds
@@ -28,31 +21,28 @@ from advisor.sources.prometheus.client import PrometheusClient
 from advisor.sources.prometheus.discovery import Where, find_operators
 from advisor.sources.prometheus.promql import Matcher
 from advisor.sources.scraping import Clock
-from advisor.sources.sidecar import SidecarSource, address
+from advisor.store.errors import StoreWriteError
+from advisor.web.analysing import Analyse, Analysed, Task, access_to, analysed, apart, told_of
 from advisor.web.config import ScheduleSettings
-from advisor.web.configoperators import OperatorSpec, SidecarSpec
+from advisor.web.configoperators import OperatorSpec
 from advisor.web.due import DueRules
 from advisor.web.keptscrape import Keeper, KeptScrape
 from advisor.web.scheduler import Discovery, Target
 
 __all__ = [
-    "Analyse",
+    "Bases",
     "History",
     "KeptTarget",
     "OperatorTarget",
     "StoreDiscovery",
-    "Task",
     "Watched",
-    "analyse_task",
-    "apart",
-    "here",
     "rules_of",
     "watched",
 ]
 
+_LOG: Final = logging.getLogger(__name__)
 _GRACE_SECONDS: Final = 5.0
 """A worker process may take so long to start and to be ended."""
-_LOOK_SECONDS: Final = 0.2
 
 
 class History(Keeper, Protocol):
@@ -63,96 +53,22 @@ class History(Keeper, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One analysis, fit to be sent to another process.
+class Bases(Protocol):
+    """Keeps what a what-if can rest on."""
 
-    Attributes:
-        spec: which operator; no whole store.
-        now: the Unix time at which the range ends.
-        options: of the analysis.
-    """
-
-    spec: OperatorSpec
-    now: float
-    options: Options
+    def set_basis(self, operator: str, time: float, document: bytes | None, missing: str = "") -> None:
+        """Keep it in place of what was kept before; where there is no document, why not, beside that."""
+        ...
 
 
-Analyse = Callable[[Task, float, threading.Event], Report]
-"""Runs a task for at most so many seconds, or until the event is set: `here` or `apart`."""
-
-
-def analyse_task(task: Task) -> Report:
-    """Analyse one operator, to the end.
-
-    Raises:
-        InputError: its source cannot be read.
-        NothingToAnalyseError: it was read and holds nothing to analyse.
-        UnknownNameError: the store has several operators that fit.
-    """
-    return _reported(_loaded(task), task.spec.name, task.options)
-
-
-def _reported(loaded: Loaded, name: str, options: Options) -> Report:
-    # Named as in the configuration: of several operators called kuberay nobody knows which is which.
-    return report_of(replace(loaded, operator=name), options)
-
-
-def _loaded(task: Task) -> Loaded:
-    if task.spec.sidecar is None:
-        return load_entry(task.spec.entry(), task.now)
-    sidecar = task.spec.sidecar
-    with SidecarSource(address(sidecar.url), _access(sidecar)) as source:
-        return load_source(source, told=_told(task.spec))
-
-
-def _told(spec: OperatorSpec) -> Setup:
-    assert isinstance(spec.args, tuple)  # noqa: S101 - they are words once the configuration is read
-    return Setup(version=spec.version, args=spec.args)
-
-
-def _access(spec: ScrapeSpec | SidecarSpec) -> Access:
-    """What to send along.
-
-    Raises:
-        InputNotFoundError: the file of authorities cannot be read.
-    """
-    token_file = None if spec.bearer_token_file is None else Path(spec.bearer_token_file)
-    ca_file = None if spec.ca_file is None else Path(spec.ca_file)
-    return Access(spec.headers, token_file, tls_context(ca_file, insecure=spec.insecure))
-
-
-def here(task: Task, _seconds: float, _stop: threading.Event) -> Report:
-    """Run a task in this thread; it can neither be ended nor stopped, but its requests have bounds of their own."""
-    return analyse_task(task)
-
-
-def apart(task: Task, seconds: float, stop: threading.Event) -> Report:
-    """Run a task in a process of its own, which is ended when it takes too long.
-
-    Raises:
-        TaskTimeoutError: it took too long.
-        AdvisorError: it was stopped, or the process died; whatever the task raises is raised as it is.
-    """
-    outcomes: SimpleQueue[Outcome[Report]] = SimpleQueue()
-
-    def attempt() -> None:
+def _kept(found: Analysed, name: str, time: float, bases: Bases | None) -> Report:
+    """The report, once the rest is kept; a report that is there is not lost for the sake of what-ifs."""
+    if bases is not None:
         try:
-            with closing(LocalEngine(1).attempt(analyse_task, [task], [seconds])) as found:
-                for _, outcome in found:
-                    outcomes.put(outcome)
-        except Exception as error:  # noqa: BLE001 - raised where the result is asked for
-            outcomes.put(Outcome(error=error))
-
-    # An engine cannot be stopped from outside while it waits. So it waits elsewhere; what is left behind at the
-    # end of the service ends with it, and else at its time-out.
-    threading.Thread(target=attempt, name=f"engine {task.spec.name}", daemon=True).start()
-    while not stop.is_set():
-        try:
-            return outcomes.get(timeout=_LOOK_SECONDS).get()
-        except Empty:
-            continue
-    raise AdvisorError("stopped", where=task.spec.name)
+            bases.set_basis(name, time, found.basis, found.missing)
+        except StoreWriteError as error:
+            _LOG.debug("%s: the basis of what-ifs was not kept: %s", name, error)
+    return found.report
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +81,7 @@ class OperatorTarget:
         timeout_seconds: for one analysis, the time of scraping apart.
         run: how it is run.
         clock: the time at which a range ends.
+        bases: who keeps what a what-if can rest on; nobody where None.
     """
 
     spec: OperatorSpec
@@ -172,6 +89,7 @@ class OperatorTarget:
     timeout_seconds: float
     run: Analyse = apart
     clock: Clock = Clock()  # noqa: RUF009 - it has no state
+    bases: Bases | None = None
 
     @property
     def name(self) -> str:
@@ -194,7 +112,8 @@ class OperatorTarget:
         Raises:
             AdvisorError: there is no report, or it was stopped.
         """
-        return self.run(Task(self.spec, self.clock.wall(), self.options), self._seconds, stop)
+        now = self.clock.wall()
+        return _kept(self.run(Task(self.spec, now, self.options), self._seconds, stop), self.name, now, self.bases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +127,7 @@ class KeptTarget:
         last_seconds: how far back it looks.
         history: where the samples are.
         clock: the time at which the range ends.
+        bases: who keeps what a what-if can rest on; nobody where None.
     """
 
     spec: OperatorSpec
@@ -216,6 +136,7 @@ class KeptTarget:
     last_seconds: float
     history: History
     clock: Clock = Clock()  # noqa: RUF009 - it has no state
+    bases: Bases | None = None
 
     @property
     def name(self) -> str:
@@ -235,7 +156,8 @@ class KeptTarget:
         """
         now = self.clock.wall()
         source = self.history.source(self.name, Window(now - self.last_seconds, now))
-        return _reported(load_source(source, told=_told(self.spec)), self.name, self.options)
+        found = analysed(load_source(source, told=told_of(self.spec)), self.name, self.options)
+        return _kept(found, self.name, now, self.bases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +170,7 @@ class StoreDiscovery:
         timeout_seconds: for one look, and for one analysis.
         run: how analyses are run.
         clock: the time at which ranges end.
+        bases: who keeps what a what-if can rest on; nobody where None.
     """
 
     spec: OperatorSpec
@@ -255,6 +178,7 @@ class StoreDiscovery:
     timeout_seconds: float
     run: Analyse = apart
     clock: Clock = Clock()  # noqa: RUF009 - it has no state
+    bases: Bases | None = None
 
     @property
     def name(self) -> str:
@@ -279,7 +203,7 @@ class StoreDiscovery:
         now = self.clock.wall()
         with PrometheusClient(store.url or "", access_of(store)) as client:
             found = find_operators(client, where, Window(now - duration_seconds(store.last), now))
-        entries = discovered(found, store, narrowed=where.narrows, told=_told(self.spec))
+        entries = discovered(found, store, narrowed=where.narrows, told=told_of(self.spec))
         return tuple(
             OperatorTarget(
                 OperatorSpec(
@@ -292,6 +216,7 @@ class StoreDiscovery:
                 self.timeout_seconds,
                 self.run,
                 self.clock,
+                self.bases,
             )
             for entry in entries
         )
@@ -325,6 +250,7 @@ def watched(
     history: History | None = None,
     run: Analyse = apart,
     clock: Clock | None = None,
+    bases: Bases | None = None,
 ) -> Watched:
     """What runs for some operators.
 
@@ -336,6 +262,7 @@ def watched(
             as long as the operator's ``for`` says.
         run: how analyses are run that read no history.
         clock: the time.
+        bases: who keeps what a what-if can rest on; nobody where None.
 
     Raises:
         InputNotFoundError: a file of authorities for scraping cannot be read.
@@ -346,13 +273,13 @@ def watched(
     scrapes: list[KeptScrape] = []
     for spec in operators:
         if spec.fleet is not None:
-            discoveries.append(StoreDiscovery(spec, options, schedule.timeout_seconds, run, clock))
+            discoveries.append(StoreDiscovery(spec, options, schedule.timeout_seconds, run, clock, bases))
         elif spec.scrape is not None and history is not None:
             seconds, last = schedule.timeout_seconds, schedule.last_seconds
-            targets.append(KeptTarget(spec, options, seconds, last, history, clock))
+            targets.append(KeptTarget(spec, options, seconds, last, history, clock, bases))
             scrapes.extend(_scrapes(spec.name, spec.scrape, history, clock))
         else:
-            targets.append(OperatorTarget(spec, options, schedule.timeout_seconds, run, clock))
+            targets.append(OperatorTarget(spec, options, schedule.timeout_seconds, run, clock, bases))
     return Watched(tuple(targets), tuple(discoveries), tuple(scrapes))
 
 
@@ -368,5 +295,5 @@ def rules_of(schedule: ScheduleSettings) -> DueRules:
 
 def _scrapes(operator: str, spec: ScrapeSpec, keeper: Keeper, clock: Clock) -> list[KeptScrape]:
     endpoints, plan = scrape_plan(spec)
-    access = _access(spec)
+    access = access_to(spec)
     return [KeptScrape(operator, one, access, plan.interval, keeper=keeper, clock=clock) for one in endpoints]

@@ -121,7 +121,7 @@ def test_runs_that_mean_different_things_are_not_comparable(shared: Path, before
     assert words in result.reasons[0]
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_every_pair_of_one_load_is_told_apart(shared: Path) -> None:
     """Over all pairs of settings the verdict never contradicts the time until all clusters were ready.
 

@@ -44,7 +44,7 @@ def table(rows: list[tuple[str, Report, list[str]]]) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_verdicts_are_right(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of the recordings with a verdict nearly all get it: finding, nothing that must not be said, no wrong advice."""
     rows = [
@@ -59,7 +59,7 @@ def test_verdicts_are_right(shared: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("left_out", ["operator.log.gz", "objects.jsonl.gz"])
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_verdicts_hold_with_less_input(shared: Path, tmp_path: Path, left_out: str) -> None:
     """Without the log, or without the object timeline, the verdicts still hold."""
     rows = []
@@ -72,7 +72,7 @@ def test_verdicts_hold_with_less_input(shared: Path, tmp_path: Path, left_out: s
     assert right >= ENOUGH * len(rows), table(rows)
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_the_answer_key_is_never_read(shared: Path, tmp_path: Path) -> None:
     """With the answer key stripped and the folder renamed, every byte of the report stays the same."""
     for number, (folder, _) in enumerate(recordings_with_verdict(shared)):

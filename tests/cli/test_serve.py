@@ -59,6 +59,7 @@ def test_it_watches_an_operator_and_shows_it(tmp_path: Path) -> None:
             until(lambda: get(port, "/readyz")[0] == 200)
             assert "kuberay" in get(port, "/")[1]
             assert get(port, "/operators/kuberay")[0] == 200
+            assert "There is not enough to simulate from" in get(port, "/what-if/kuberay")[1]
             process.send_signal(signal.SIGTERM)
             assert process.wait(10.0) == 0
     with service(tmp_path) as (_, port):

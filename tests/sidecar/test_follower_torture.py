@@ -17,7 +17,7 @@ ROTATIONS = 20
 LINE_BYTES = 400
 
 
-@pytest.mark.timeout(60 + MEGABYTES // 5)
+@pytest.mark.timeout(180 + MEGABYTES // 5)
 @pytest.mark.parametrize(
     ("most_bytes", "pause_seconds", "options"),
     [

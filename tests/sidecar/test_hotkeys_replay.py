@@ -125,7 +125,7 @@ def is_hot(expected: dict[str, Any]) -> bool:
     return "hot-key" in (expected.get("primary"), *expected.get("also_accept", ()))
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_the_hot_key_is_named_first_and_soon(shared: Path) -> None:
     """Within 15 s of the load's start, and never another one."""
     found = 0
@@ -146,7 +146,7 @@ def test_the_hot_key_is_named_first_and_soon(shared: Path) -> None:
     assert found >= 2
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_none_is_named_elsewhere(shared: Path) -> None:
     """However busy the operator is: where many keys share the work, no one is hot."""
     wrong = {

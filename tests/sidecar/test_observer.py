@@ -314,7 +314,7 @@ def test_an_owned_pod_wakes_its_cluster() -> None:
     assert view.oldest_ready_seconds == pytest.approx(6.5, abs=0.1)
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize(
     ("name", "key"), [("hot-key-annotation-writer", "team-b/rc-001"), ("hot-key-big-scale-up", "team-a/rc-000")]
 )

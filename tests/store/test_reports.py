@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from advisor.model.finding import FindingCode
-from advisor.store import FailureRow, OperatorStatus, ReportRow, Store, StoreReadError
+from advisor.store import BasisRow, FailureRow, OperatorStatus, ReportRow, Store, StoreReadError
+from advisor.store.retention import DAY
 from tests.store.storemade import FAILURE, NOW, document_of, failure, verdict
 
 
@@ -113,3 +114,30 @@ def test_a_damaged_base_takes_no_new_report_with_it(store: Store) -> None:
     with store._connections.write() as connection:
         connection.execute("UPDATE documents SET data = x'00'")
     assert store.document(store.add_report("a", NOW + 1, verdict(), document_of(2))) == document_of(2)
+
+
+def test_the_basis_of_what_ifs() -> None:
+    """The newest is kept; where an analysis finds none, the one before stays beside the reason."""
+    with Store.open(None, now=NOW) as store:
+        assert store.basis("a") is None
+        store.set_basis("a", NOW, None, "idle")
+        assert store.basis("a") == BasisRow(None, None, "idle")
+        store.set_basis("a", NOW + 1.0, b"one")
+        assert store.basis("a") == BasisRow(NOW + 1.0, b"one", "")
+        store.set_basis("a", NOW + 2.0, None, "idle again")
+        assert store.basis("a") == BasisRow(NOW + 1.0, b"one", "idle again")
+        store.set_basis("a", NOW + 3.0, b"two")
+        assert store.basis("a") == BasisRow(NOW + 3.0, b"two", "")
+
+
+def test_the_basis_goes_with_the_last_report() -> None:
+    """Of an operator that is watched no more nothing is left in the end."""
+    with Store.open(None, now=NOW) as store:
+        store.add_report("a", NOW, verdict(), b"{}")
+        store.set_basis("a", NOW, b"one")
+        store.prune(NOW + 60.0)
+        assert store.basis("a") is not None
+        for day in range(1, 32):
+            store.prune(NOW + day * DAY)
+        assert store.basis("a") is None
+        assert store.operators() == []

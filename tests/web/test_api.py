@@ -14,6 +14,8 @@ from advisor.model.report import Report
 from advisor.web.api import openapi
 from advisor.web.app import create_app
 from advisor.web.state import Service
+from advisor.web.whatifline import LineRules
+from tests.web.asking import Asking, Clocked, played, until
 from tests.web.serving import NOW, World, failure, target
 
 DESCRIPTION: dict[str, Any] = json.loads(openapi())
@@ -144,3 +146,84 @@ class TestMetrics:
         assert (world.client().get("/healthz").status_code, world.client().get("/readyz").status_code) == (200, 503)
         world.analysed("one")
         assert world.client().get("/readyz").status_code == 200
+
+
+class TestWhatIf:
+    PATH = "/api/v1/operators/one/what-if"
+
+    def test_from_question_to_result(self) -> None:
+        """Accepted with an address, which tells state and result; asked again it is the same."""
+        whatifs, begun = played(LineRules(), Clocked())
+        world = Asking(whatifs=whatifs)
+        world.watched()
+        whatifs.start()
+        client = world.client()
+        answer = client.post(self.PATH, json={"concurrency": 4, "cpu_limit_cores": None})
+        assert answer.status_code == HTTPStatus.ACCEPTED
+        address = answer.headers["Location"]
+        until(lambda: begun)
+        assert client.get(address).json["phase"] == "running"  # type: ignore[index]
+        begun[0].finish()
+        until(lambda: client.get(address).json["phase"] == "done")  # type: ignore[index]
+        found = client.get(address).json
+        assert whatifs.stop()
+        fits("/api/v1/what-ifs/{run}", found)
+        assert found is not None
+        assert found["asked"] == {"concurrency": 4, "qps": 100.0, "burst": 200, "cpu_limit_cores": None}
+        assert [cell["concurrency"] for cell in found["answer"]["cells"]] == [1, 4]
+        assert client.post(self.PATH, json={"concurrency": 4}).headers["Location"] == address
+        assert "With 4 workers" in client.get(found["page"]).text
+
+    def test_cancelling(self) -> None:
+        """Ends what goes on; one that is not known is not found."""
+        whatifs, begun = played(LineRules(), Clocked())
+        world = Asking(whatifs=whatifs)
+        world.watched()
+        whatifs.start()
+        client = world.client()
+        address = client.post(self.PATH, json={"qps": -1}).headers["Location"]
+        until(lambda: begun)
+        assert client.delete(address).status_code == HTTPStatus.NO_CONTENT
+        until(lambda: begun[0].is_ended)
+        assert client.get(address).json["phase"] == "cancelled"  # type: ignore[index]
+        assert client.delete(address, headers={"Origin": "http://evil.example"}).status_code == HTTPStatus.FORBIDDEN
+        assert client.delete("/api/v1/what-ifs/none").status_code == HTTPStatus.NOT_FOUND
+        assert whatifs.stop()
+
+    @pytest.mark.parametrize(
+        ("body", "status", "detail"),
+        [
+            ({"concurrency": 0}, 400, "concurrency: a whole number from 1 to 1000"),
+            ({"concurrency": "4"}, 400, "these are no settings: Expected `int`, got `str` - at `$.concurrency`"),
+            ({"workers": 4}, 400, "these are no settings: Object contains unknown field `workers`"),
+            ({"qps": 1e9, "burst": 0}, 400, "qps: a number from 0.1 to 100000, or off for no limiter; burst: "),
+        ],
+    )
+    def test_what_cannot_be(self, body: object, status: int, detail: str) -> None:
+        """Is a problem that says what is allowed."""
+        world = Asking(whatifs=played(LineRules(), Clocked())[0])
+        world.watched()
+        answer = world.client().post(self.PATH, json=body)
+        assert (answer.status_code, answer.content_type) == (status, "application/problem+json")
+        assert json.loads(answer.data)["detail"].startswith(detail)
+
+    def test_what_is_refused(self) -> None:
+        """Other forms than JSON, operators that are not known or have no load, questions that come too often."""
+        world = Asking(whatifs=played(LineRules(), Clocked(), per_minute=1)[0])
+        world.watched()
+        world.analysed("idle")
+        client = world.client()
+        assert client.post(self.PATH, data={"concurrency": "4"}).status_code == HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+        assert client.post("/api/v1/operators/none/what-if", json={}).status_code == HTTPStatus.NOT_FOUND
+        assert client.post("/api/v1/operators/idle/what-if", json={}).status_code == HTTPStatus.CONFLICT
+        assert client.post(self.PATH, json={}).status_code == HTTPStatus.ACCEPTED
+        answer = client.post(self.PATH, json={"burst": 5})
+        assert (answer.status_code, answer.headers["Retry-After"]) == (HTTPStatus.TOO_MANY_REQUESTS, "60")
+        assert answer.content_type == "application/problem+json"
+
+    def test_turned_off(self) -> None:
+        """Nothing can be asked, and nothing is known."""
+        world = Asking()
+        world.watched()
+        assert world.client().post(self.PATH, json={}).status_code == HTTPStatus.CONFLICT
+        assert world.client().get("/api/v1/what-ifs/x").status_code == HTTPStatus.NOT_FOUND

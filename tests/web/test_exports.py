@@ -7,7 +7,7 @@ import pytest
 from tests.web.serving import NOW, World, failure, target
 from tests.web.test_pages import HOSTILE
 
-PAGES = ["/", "/operators/one", "/findings", "/findings/hot-key", "/data"]
+PAGES = ["/", "/operators/one", "/findings", "/findings/hot-key", "/data", "/data/one"]
 
 
 def filled(name: str = "one") -> World:

@@ -5,7 +5,7 @@ import pytest
 
 from advisor.diagnosis.findings import RULES
 from advisor.model.finding import FindingCode, Severity
-from tests.web.serving import NOW, World, failure, target
+from tests.web.serving import NOW, World, failure, report, target
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -157,6 +157,28 @@ class TestOthers:
         assert re.search(r"three\s*prometheus\s*hangs", text)
         assert "No source is configured." in page(World(), "/data").text
 
+    def test_the_data_of_one_operator(self) -> None:
+        """How fresh it is, what was read, which query gave which figure, and what is missing and why."""
+        world = World(targets=[target("one")])
+        world.analysed("one", NOW - 7200.0)
+        world.store.add_failure("one", NOW - 5.0, failure("timed out"))
+        seen = page(world, "/data/one")
+        assert {"schedule", "freshness", "read", "queries", "missing"} <= {
+            str(found.get("id")) for _, found in seen.elements
+        }
+        assert "That is older than it should be." in seen.text
+        assert "timed out (http://store:9090)" in seen.text
+        origins = {one.origin for one in report().figures.values()}
+        assert origins
+        assert all(one in seen.text for one in origins)
+        assert all(one.reason in seen.text for one in report().missing)
+
+    def test_the_data_of_one_without_a_report(self) -> None:
+        """One that is configured and was not analysed yet has a page, one that nobody knows has none."""
+        world = World(targets=[target("new")])
+        assert "in 30 s" in page(world, "/data/new").text
+        page(world, "/data/nobody", 404)
+
     def test_style(self) -> None:
         """The style sheet is named by its content, and kept by browsers while it is that."""
         client = World().client()
@@ -183,7 +205,8 @@ class TestHostileNames:
         world.analysed(name, NOW - 10.0)
         world.store.add_failure(name, NOW - 1.0, failure(name, name))
         world.store.add_change(name, NOW - 20.0, name, 1.0, 2.0)
-        paths = ["/", f"/?q={name[:20]}".replace("&", "%26").replace("#", "%23"), "/data", f"/reports/{number}"]
+        data = next(href for href in page(world, "/data").hrefs() if href.startswith("/data/"))
+        paths = ["/", data, f"/?q={name[:20]}".replace("&", "%26").replace("#", "%23"), "/data", f"/reports/{number}"]
         link = next(href for href in page(world, "/").hrefs() if href.startswith("/operators/"))
         for path in (*paths, link):
             seen = page(world, path)

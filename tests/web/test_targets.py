@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from advisor.analysis import Options
+from advisor.analysis.basis import read_basis
 from advisor.engines.base import TaskTimeoutError
 from advisor.errors import (
     AdvisorError,
@@ -22,19 +23,19 @@ from advisor.model.report import Report
 from advisor.model.signal import Window
 from advisor.sources.endpoint import Access
 from advisor.sources.exposition import Exposition
+from advisor.store import StoreWriteError
+from advisor.web.analysing import Task, apart, here
 from advisor.web.config import Config, load_config
 from advisor.web.due import DueRules
 from advisor.web.keptscrape import KeptScrape
 from advisor.web.scheduler import Scheduler
 from advisor.web.targets import (
+    Bases,
     History,
     KeptTarget,
     OperatorTarget,
     StoreDiscovery,
-    Task,
     Watched,
-    apart,
-    here,
     rules_of,
     watched,
 )
@@ -105,9 +106,45 @@ def configured(*operators: dict[str, object]) -> Config:
     return load_config(None, {}, {"operators": list(operators), "schedule.timeout": "30s"})
 
 
-def run_of(config: Config, history: History | None = None) -> Watched:
+def run_of(config: Config, history: History | None = None, bases: Bases | None = None) -> Watched:
     """What runs for it, in this process."""
-    return watched(config.operators, config.schedule, OPTIONS, history=history, run=here)
+    return watched(config.operators, config.schedule, OPTIONS, history=history, run=here, bases=bases)
+
+
+@dataclass
+class Noted:
+    """Keeps what what-ifs can rest on."""
+
+    bases: list[tuple[str, bytes | None, str]] = field(default_factory=list)
+
+    def set_basis(self, operator: str, time: float, document: bytes | None, missing: str = "") -> None:
+        """Keep it; the first time there is no room."""
+        self.bases.append((operator, document, missing))
+        assert time > 0.0
+        if len(self.bases) == 1:
+            raise StoreWriteError("the disk is full")
+
+
+def test_what_whatifs_rest_on() -> None:
+    """Each analysis takes it down, or why there is nothing; a report is not lost where it cannot be kept."""
+    noted = Noted()
+    with serving(holding(files(AFTER))) as server:
+        config = configured({"name": "eu", "sidecar": {"url": root(server)}, "args": ["--qps=55"]})
+        (target,) = run_of(config, bases=noted).targets
+        assert target.analyse(GOING).operator == "eu"
+        assert target.analyse(GOING).operator == "eu"
+    (_, first, _), (name, second, missing) = noted.bases
+    assert (name, missing, first) == ("eu", "", second)
+    assert read_basis(second or b"").settings.qps == 55.0
+    history = Kept()
+    with serving(sequence(snapshots())) as server:
+        config = configured({"name": "us", "scrape": {"urls": [server.url]}})
+        made = run_of(config, history=history, bases=noted)
+        for _ in range(3):
+            made.scrapes[0].once()
+        made.targets[0].analyse(GOING)
+    assert noted.bases[-1][:2] == ("us", None)
+    assert "no load" in noted.bases[-1][2]
 
 
 def test_a_sidecar() -> None:
@@ -223,9 +260,9 @@ def test_a_process_of_its_own() -> None:
     with serving(holding(files(AFTER))) as server:
         (spec,) = configured({"name": "eu", "sidecar": {"url": root(server)}}).operators
         task = Task(spec, time.time(), OPTIONS)
-        report = apart(task, 60.0, GOING)
-        assert isinstance(report, Report)
-        assert report == here(task, 60.0, GOING)
+        found = apart(task, 60.0, GOING)
+        assert isinstance(found.report, Report)
+        assert found == here(task, 60.0, GOING)
     with pytest.raises(InputNotFoundError):
         apart(task, 60.0, GOING)
 
@@ -252,7 +289,7 @@ def test_a_process_is_left_behind_when_it_is_time_to_stop() -> None:
 
 def test_an_engine_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no process can be started that is told."""
-    monkeypatch.setattr("advisor.web.targets.LocalEngine", lambda _: 1 / 0)
+    monkeypatch.setattr("advisor.web.analysing.LocalEngine", lambda _: 1 / 0)
     (spec,) = configured({"name": "eu", "sidecar": {"url": "http://x"}}).operators
     with pytest.raises(ZeroDivisionError):
         apart(Task(spec, time.time(), OPTIONS), 3.0, threading.Event())

@@ -9,7 +9,7 @@ from typing import Final
 from flask import Blueprint, Response, abort
 
 from advisor.web.assets import asset
-from advisor.web.pages import data, findings, fleet, operator
+from advisor.web.pages import data, findings, fleet, operator, operatordata, whatif
 from advisor.web.state import Service
 
 __all__ = ["blueprint"]
@@ -17,8 +17,10 @@ __all__ = ["blueprint"]
 _PAGES: Final[tuple[Callable[[Blueprint, Service], None], ...]] = (
     fleet.register,
     operator.register,
+    whatif.register,
     findings.register,
     data.register,
+    operatordata.register,
 )
 
 

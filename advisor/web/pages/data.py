@@ -1,6 +1,8 @@
 """Where reports come from, and how that goes."""
 
-from flask import Blueprint
+from typing import Final
+
+from flask import Blueprint, url_for
 
 from advisor.model.signal import Unit
 from advisor.model.text import format_value
@@ -12,7 +14,9 @@ from advisor.web.scheduler import RunState
 from advisor.web.state import Service
 from advisor.web.view import View
 
-__all__ = ["register"]
+__all__ = ["SOURCE_HEADS", "register", "source_row"]
+
+SOURCE_HEADS: Final = ("operator", "source", "next", "took", "failures in a row", "last error")
 
 
 def register(routes: Blueprint, service: Service) -> None:
@@ -28,10 +32,9 @@ def _data(service: Service) -> View:
     wrong = [element("li", f"{one.operator}: {one.text}" if one.operator else one.text) for one in troubles]
     notes = [element("ul", blocks(wrong), class_="stale")] if wrong else []
     targets = service.targets()
-    rows = [_source(service, one, now) for one in targets]
-    heads = ("operator", "source", "next", "took", "failures in a row", "last error")
+    rows = [source_row(service, one, now) for one in targets]
     table = (
-        wide_table("Sources", heads, rows, numbers=(3, 4))
+        wide_table("Sources", SOURCE_HEADS, rows, numbers=(3, 4))
         if rows
         else element("p", "No source is configured.", class_="empty")
     )
@@ -41,7 +44,8 @@ def _data(service: Service) -> View:
     return View(title="Data", header=header, sections=sections, data=data)
 
 
-def _source(service: Service, state: RunState, now: float) -> list[Child]:
+def source_row(service: Service, state: RunState, now: float) -> list[Child]:
+    """How one operator's analyses go, as a row below `SOURCE_HEADS`."""
     if state.hangs:
         following = "hangs"
     elif state.running_since is not None:
@@ -51,7 +55,7 @@ def _source(service: Service, state: RunState, now: float) -> list[Child]:
     took, failure = state.last_duration_seconds, state.last_failure
     error = None if failure is None else element("span", failure.error, class_="stale")
     return [
-        state.name,
+        element("a", state.name, href=url_for("pages.operator_data", name=state.name)),
         service.kind(state.name) or UNKNOWN,
         following,
         UNKNOWN if took is None else format_value(took, Unit.SECONDS),

@@ -92,7 +92,7 @@ def test_they_are_for_every_recording(tool: Tool, shared: Path, tmp_path: Path) 
     assert wrong == []
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_days_are_read_coarsely_and_bursts_as_scraped(tool: Tool, tmp_path: Path) -> None:
     """Two days: every burst is a load, the worst is the verdict, restarts and the gap are seen, and it is said how."""
     days = Week(days=2, step=60.0)
