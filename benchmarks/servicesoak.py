@@ -36,7 +36,7 @@ from benchmarks.material import EXAMPLE
 DAY = 86_400.0
 HOUR = 3600.0
 SECONDS = 60.0
-OPERATORS = 20
+OPERATORS = 4
 INTERVAL_SECONDS = 300.0
 PRUNE_SECONDS = 1800.0
 _FAILS = 0.1
@@ -135,7 +135,7 @@ def main() -> None:
                 if not third and clock.monotonic() >= DAY / 3:
                     third = size(store, path, notifier)
             states = scheduler.states()
-            scheduler.stop()
+            scheduler.stop(30.0)
             last = size(store, path, notifier)
             newest = max(one.report.id for one in store.statuses() if one.report is not None)
     failures = sum(one.failures_total for one in states)
