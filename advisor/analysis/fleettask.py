@@ -11,8 +11,8 @@ from advisor.analysis.fleetsources import load_entry
 from advisor.analysis.options import Options
 from advisor.analysis.pipeline import report_of
 from advisor.errors import AdvisorError
-from advisor.model.advice import KnobAdvice
-from advisor.model.fleet import FleetFailure, FleetKnob, FleetVerdict
+from advisor.model.advice import Direction, KnobAdvice
+from advisor.model.fleet import FleetFailure, FleetFinding, FleetForecast, FleetKnob, FleetVerdict
 from advisor.model.report import Report
 from advisor.report.jsonreport import render_json
 from advisor.report.wholefile import write_whole
@@ -36,6 +36,7 @@ _JSON: Final = ".json"
 _ENDINGS: Final = (_JSON, *REPORT_FORMS.values())
 _PARTIAL: Final = re.compile(rf"\.(?P<stem>.+)(?:{'|'.join(map(re.escape, _ENDINGS))})\.\d+\.partial")
 _QUEUE_WAIT: Final = ".queue_wait_seconds_mean"
+_PREDICTED_WAIT: Final = "queue_wait_seconds_mean"
 _FAULT: Final = AdvisorError.exit_code
 _LONGEST_MESSAGE: Final = 500
 
@@ -127,11 +128,30 @@ def verdict_of(report: Report) -> FleetVerdict:
         queue_wait_seconds=max(waits, default=None),
         data_until=report.source.window.end if report.source.samples else None,
         notes=len(report.source.notes),
+        cpu_cores=_limit(advice.cpu_cores),
+        memory_bytes=_limit(advice.memory_bytes),
+        findings=tuple(
+            FleetFinding(code=one.code, severity=one.severity, lost_ratio=one.lost_ratio) for one in report.findings
+        ),
+        queue_wait_forecast=_forecast(report),
     )
 
 
 def _knob(advice: KnobAdvice) -> FleetKnob:
     return FleetKnob(direction=advice.direction, current=advice.current, value=advice.value)
+
+
+def _limit(advice: KnobAdvice) -> FleetKnob | None:
+    """Advice on a limit; None where none is known and none is to be set."""
+    moves = advice.direction in (Direction.RAISE, Direction.LOWER)
+    return _knob(advice) if moves or advice.current is not None else None
+
+
+def _forecast(report: Report) -> FleetForecast | None:
+    found = next((one for one in report.predictions if one.quantity == _PREDICTED_WAIT), None)
+    if found is None:
+        return None
+    return FleetForecast(then=found.then, low=found.low, high=found.high, simulated=found.simulated)
 
 
 def failure_of(error: BaseException) -> FleetFailure:

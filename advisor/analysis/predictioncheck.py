@@ -8,7 +8,7 @@ from advisor.model.advice import Advice, Direction, KnobAdvice, Prediction
 from advisor.model.comparison import PredictionCheck, PredictionResult
 from advisor.model.settings import Setting, Settings
 
-__all__ = ["check_predictions"]
+__all__ = ["check_predictions", "departures"]
 
 _FIGURES = {
     "queue_wait_seconds_mean": "controllers.{controller}.queue_wait_seconds_mean",
@@ -29,7 +29,7 @@ def check_predictions(pair: Pair, obstacle: str) -> tuple[PredictionCheck, ...]:
     A prediction holds for the advised settings and, as its interval reaches to no change at all, for those between.
     """
     advice, settings = pair.before.report.advice, pair.after.report.settings
-    reason = obstacle or "; ".join(_departures(advice, settings))
+    reason = obstacle or "; ".join(departures(advice, settings))
     return tuple(_check(one, pair, reason) for one in pair.before.report.predictions)
 
 
@@ -56,8 +56,8 @@ def _result(prediction: Prediction, measured: float) -> PredictionResult:
     return PredictionResult.ABOVE if measured > prediction.high else PredictionResult.INSIDE
 
 
-def _departures(advice: Advice, settings: Settings) -> Iterator[str]:
-    """Settings after that are neither the advised ones nor between those and the ones before."""
+def departures(advice: Advice, settings: Settings) -> Iterator[str]:
+    """Settings after that are neither the advised ones nor between those and the ones before, in words."""
     after = {
         "concurrency": settings.concurrency,
         "qps": settings.qps,

@@ -30,7 +30,7 @@ _PATH = click.Path(path_type=Path)
 @click.argument("after", type=_PATH)
 @click.option(
     "--output",
-    type=click.Choice(["text", "json", "markdown"]),
+    type=click.Choice(["text", "json", "markdown", "html"]),
     default="text",
     show_default=True,
     help="Form of the comparison.",
@@ -102,6 +102,10 @@ def _show(comparison: Comparison, output: str, *, verbose: bool) -> None:
         click.echo(render_comparison_json(comparison), nl=False)
     elif output == "markdown":
         click.echo(comparison_markdown(comparison, verbose=verbose), nl=False)
+    elif output == "html":
+        from advisor.report.comparisonhtml import render_comparison_html
+
+        click.echo(render_comparison_html(comparison, verbose=verbose), nl=False)
     elif console.is_terminal:
         print_comparison(comparison, console, verbose=verbose)
     else:

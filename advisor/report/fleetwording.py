@@ -4,18 +4,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from advisor.errors import AdvisorError
-from advisor.model.advice import Direction
 from advisor.model.finding import Severity
 from advisor.model.fleet import Fleet, FleetFailure, FleetKnob, FleetOperator, FleetVerdict
 from advisor.model.signal import Unit
 from advisor.model.text import format_some, format_value
 from advisor.report.markup import printable
+from advisor.report.settingwording import UNKNOWN, setting_value
 from advisor.report.wording import utc
 
 __all__ = ["HEADS", "age_text", "cells", "failure_lines", "head_line", "left_line"]
 
 HEADS: Final = ("operator", "severity", "finding", "lost", "concurrency", "QPS", "burst", "queue wait", "age of data")
-_UNKNOWN: Final = "-"
 _MOST_NAMED: Final = 5
 _AGES: Final = ((172800.0, 86400.0, "d"), (7200.0, 3600.0, "h"), (120.0, 60.0, "min"), (0.0, 1.0, "s"))
 """From how many seconds on an age is told in which unit; hours and days, since stores may be as far behind."""
@@ -51,26 +50,19 @@ def cells(operator: FleetOperator, verdict: FleetVerdict, made: float) -> tuple[
         printable(operator.name),
         verdict.severity.value,
         verdict.finding.value,
-        format_value(verdict.lost_seconds, Unit.SECONDS) if verdict.lost_seconds else _UNKNOWN,
-        _knob(verdict.concurrency),
-        _knob(verdict.qps),
-        _knob(verdict.burst),
-        _UNKNOWN if wait is None else format_value(wait, Unit.SECONDS),
-        _UNKNOWN if until is None else age_text(made - until),
+        format_value(verdict.lost_seconds, Unit.SECONDS) if verdict.lost_seconds else UNKNOWN,
+        _knob("concurrency", verdict.concurrency),
+        _knob("qps", verdict.qps),
+        _knob("burst", verdict.burst),
+        UNKNOWN if wait is None else format_value(wait, Unit.SECONDS),
+        UNKNOWN if until is None else age_text(made - until),
     )
 
 
-def _knob(knob: FleetKnob) -> str:
+def _knob(name: str, knob: FleetKnob) -> str:
     """What it is now, and what to set where that is something else."""
-    now = _value(knob.current)
-    moves = knob.direction in (Direction.RAISE, Direction.LOWER) and knob.value is not None
-    return f"{now} -> {_value(knob.value)}" if moves else now
-
-
-def _value(value: float | None) -> str:
-    if value is None:
-        return _UNKNOWN
-    return "off" if value < 0 else f"{value:g}"
+    now = setting_value(name, knob.current)
+    return f"{now} -> {setting_value(name, knob.value)}" if knob.moves else now
 
 
 def age_text(seconds: float) -> str:

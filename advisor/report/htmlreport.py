@@ -1,19 +1,20 @@
 """The report as one HTML file: no script, nothing from elsewhere, for screens of any size, paper and readers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from advisor.model.finding import Finding
 from advisor.model.report import Report
-from advisor.model.text import format_value
+from advisor.model.text import format_some, format_value
 from advisor.report.charts import draw_chart, draw_range, draw_shares, draw_swatch
 from advisor.report.document import Section, page, style_text, wide_table
 from advisor.report.markup import Markup, blocks, element
 from advisor.report.panels import charts_of
+from advisor.report.remedies import how_to_get
 from advisor.report.wording import (
     KEY_HEADS,
     about_finding,
     budget_shares,
-    check_line,
+    check_cells,
     episode_cells,
     figure_quality,
     in_short,
@@ -27,6 +28,12 @@ from advisor.report.wording import (
 )
 
 __all__ = ["render_html", "report_header", "report_sections"]
+
+_FIGURE = "figure-"
+"""Begins the id of each row of figures."""
+_MOST_REASONS = 2
+_RULED_OUT = "What was ruled out, and why"
+_ABOUT_CHECKS = "What would speak against the findings. Ruled out: the data says no, so the finding stands."
 
 
 def render_html(report: Report) -> str:
@@ -61,7 +68,13 @@ def report_sections(report: Report) -> Iterator[Section]:
     yield Section("advice", "Advice", blocks(_advice(report)))
     if charts := blocks(_charts(report)):
         yield Section("timeline", "Over time", element("div", charts, class_="charts"))
-    yield Section("findings", "Findings", blocks(_finding(one) for one in report.findings))
+    anchors = [list(_anchors(one, place, report)) for place, one in enumerate(report.findings)]
+    findings = map(_finding, report.findings, anchors)
+    yield Section("findings", "Findings", blocks(findings))
+    if checks := [cells for one in report.findings for cells in check_cells(one)]:
+        heads = ("asked", "outcome", "what the data says", "of")
+        table = wide_table(_RULED_OUT, heads, checks)
+        yield Section("checks", _RULED_OUT, blocks([element("p", _ABOUT_CHECKS, class_="about"), table]))
     if budget := blocks(_budget(report)):
         yield Section("budget", "Where a busy worker's second goes", budget)
     if keys := [(element("code", name), *cells) for name, *cells in key_cells(report)]:
@@ -73,8 +86,11 @@ def report_sections(report: Report) -> Iterator[Section]:
     if notes := report.source.notes:
         items = (element("li", element("code", note.where), f": {note.message}") for note in notes)
         yield Section("notes", "Skipped while reading", element("ul", blocks(items)))
-    if figures := blocks(_figures(report)):
-        yield Section("figures", "Figures", figures)
+    if report.missing:
+        yield Section("missing", "What is missing, and how to get it", blocks(_missing(report)))
+    if report.figures:
+        linked = {anchor for each in anchors for anchor in each}
+        yield Section("figures", "Figures", _figures(report, linked))
 
 
 def _advice(report: Report) -> Iterator[Markup]:
@@ -125,10 +141,19 @@ def _charts(report: Report) -> Iterator[Markup]:
         yield element("figure", blocks([caption, draw_chart(chart, f"chart-{index}")]))
 
 
-def _finding(finding: Finding) -> Markup:
+def _finding(finding: Finding, anchors: Sequence[str]) -> Markup:
+    """One finding; ``anchors`` lead from each figure of its evidence to where that comes from."""
     severity = finding.severity.value
     evidence = list(shown_evidence(finding))
-    origins = [one for one in evidence if one.origin]
+    lines = (
+        element("li", element("a", one.text, href=f"#{anchor}") if anchor else one.text)
+        for one, anchor in zip(evidence, anchors, strict=True)
+    )
+    origins = [
+        (None if anchor.startswith(_FIGURE) else anchor, f"{one.text}: {one.origin}")
+        for one, anchor in zip(evidence, anchors, strict=True)
+        if anchor
+    ]
     heading = element(
         "h3", element("span", severity, class_=f"badge {severity}"), " ", element("code", finding.code.value)
     )
@@ -139,21 +164,28 @@ def _finding(finding: Finding) -> Markup:
                 heading,
                 element("p", about_finding(finding), class_="about"),
                 element("p", finding.summary),
-                element("ul", blocks(element("li", one.text) for one in evidence)) if evidence else None,
-                _list("What was checked against it", map(check_line, finding.checks)),
-                _list("Where these figures come from", (f"{one.text}: {one.origin}" for one in origins), "appendix"),
+                element("ul", blocks(lines)) if evidence else None,
+                _list("Where these figures come from", origins),
             ]
         ),
         class_=f"finding {severity}",
     )
 
 
-def _list(title: str, lines: Iterable[str], style: str | None = None) -> Markup | None:
-    """Lines to be opened by those who want them, an appendix also before printing; nothing where there are none."""
-    items = [element("li", line) for line in lines]
+def _anchors(finding: Finding, place: int, report: Report) -> Iterator[str]:
+    """Where each figure's query or log line stands: in the table of all figures, else below the finding; "" nowhere."""
+    rows = {(one.value, one.origin): f"{_FIGURE}{row}" for row, one in enumerate(report.figures.values())}
+    for number, one in enumerate(shown_evidence(finding)):
+        own = f"origin-{place}-{number}" if one.origin else ""
+        yield own if one.value is None else rows.get((one.value, one.origin), own)
+
+
+def _list(title: str, lines: Iterable[tuple[str | None, str]]) -> Markup | None:
+    """Lines, some with an id, to be opened by those who want them; nothing where there are none."""
+    items = [element("li", line, id=name) for name, line in lines]
     if not items:
         return None
-    return element("details", element("summary", title), element("ul", blocks(items)), class_=style)
+    return element("details", element("summary", title), element("ul", blocks(items)), class_="appendix")
 
 
 def _budget(report: Report) -> Iterator[Markup]:
@@ -175,23 +207,42 @@ def _episodes(report: Report) -> Markup:
     return wide_table("Episodes", ("episode", "from", "to", "lost", "findings"), rows, numbers=(1, 2, 3))
 
 
-def _figures(report: Report) -> Iterator[Markup]:
-    rows = [
-        (element("code", name), format_value(one.value, one.unit), figure_quality(one), one.origin)
-        for name, one in report.figures.items()
-    ]
-    if rows:
-        table = wide_table("All figures", ("figure", "value", "quality", "origin"), rows, numbers=(1,))
-        yield element(
-            "details",
-            element("summary", f"All figures of the verdict's episode ({len(rows)})"),
-            table,
-            class_="appendix",
+def _figures(report: Report, linked: Collection[str]) -> Markup:
+    anchors = (f"{_FIGURE}{row}" for row in range(len(report.figures)))
+    rows = (
+        (
+            element("code", name, id=anchor if anchor in linked else None),
+            format_value(one.value, one.unit),
+            figure_quality(one),
+            one.origin,
         )
-    groups = [
-        element("li", f"{reason}: ", element("code", ", ".join(names)))
-        for reason, names in missing_by_reason(report).items()
-    ]
-    if groups:
-        summary = element("summary", f"What is not known ({len(report.missing)})")
-        yield element("details", summary, element("ul", blocks(groups)), class_="appendix")
+        for anchor, (name, one) in zip(anchors, report.figures.items(), strict=True)
+    )
+    summary = element("summary", f"All figures of the verdict's episode ({len(report.figures)})")
+    table = wide_table("All figures", ("figure", "value", "quality", "origin"), rows, numbers=(1,))
+    return element("details", summary, table, class_="appendix")
+
+
+def _missing(report: Report) -> Iterator[Markup]:
+    """Figures that can be had, by what to do for them; then those of what did not happen."""
+    ways: dict[str, list[tuple[str, list[str]]]] = {}
+    for reason, names in missing_by_reason(report).items():
+        ways.setdefault(how_to_get(reason), []).append((reason, names))
+    others = ways.pop("", [])
+    if ways:
+        rows = (
+            (how, element("code", _joined(groups)), format_some([reason for reason, _ in groups], _MOST_REASONS))
+            for how, groups in ways.items()
+        )
+        count = sum(len(names) for groups in ways.values() for _, names in groups)
+        summary = element("summary", f"Figures that can be had ({count})")
+        heads = ("how to get them", "figures", "why they are missing")
+        yield element("details", summary, wide_table("What is missing", heads, rows), class_="appendix")
+    if others:
+        items = (element("li", f"{reason}: ", element("code", ", ".join(names))) for reason, names in others)
+        summary = element("summary", f"Figures of what did not happen ({sum(len(names) for _, names in others)})")
+        yield element("details", summary, element("ul", blocks(items)), class_="appendix")
+
+
+def _joined(groups: Iterable[tuple[str, Sequence[str]]]) -> str:
+    return ", ".join(name for _, names in groups for name in names)

@@ -9,6 +9,7 @@ from advisor.model.finding import Check, Evidence, Finding
 from advisor.model.report import EpisodeReport, Figure, Report
 from advisor.model.signal import Unit
 from advisor.model.text import format_value
+from advisor.report.settingwording import setting_move, setting_name, setting_value
 
 __all__ = [
     "KEY_HEADS",
@@ -17,6 +18,7 @@ __all__ = [
     "KnobRow",
     "about_finding",
     "budget_shares",
+    "check_cells",
     "check_line",
     "episode_cells",
     "figure_quality",
@@ -34,7 +36,7 @@ __all__ = [
 KEY_HEADS = ("key", "busy", "reconciles", "errors", "conflicts", "Pods created")
 PREDICTION_HEADS = ("quantity", "now", "then", "between", "and")
 
-_UNITS = {"cpu_cores": Unit.CORES, "memory_bytes": Unit.BYTES}
+_LIMITS = frozenset({"cpu_cores", "memory_bytes"})
 _BUDGET = (
     ("api_server", "API server"),
     ("client_limiter", "client limiter"),
@@ -98,11 +100,7 @@ def source_line(report: Report) -> str:
 def in_short(advice: Advice) -> str:
     """The advice in one line: what to set, what to leave."""
     knobs = advice.knobs()
-    changed = [
-        f"{_setting(name)} {_knob_value(name, knob.current)} -> {_knob_value(name, knob.value)}"
-        for name, knob in knobs
-        if _changes(knob)
-    ]
+    changed = [setting_move(name, knob.current, knob.value) for name, knob in knobs if _changes(knob)]
     if changed:
         return f"Set {', '.join(changed)}; keep the rest."
     if all(knob.direction is Direction.NO_NUMBER for _, knob in knobs):
@@ -116,30 +114,16 @@ def knob_rows(advice: Advice) -> list[KnobRow]:
         return []
     return [
         KnobRow(
-            setting=_setting(name),
-            now=_knob_value(name, knob.current),
-            to_set=_knob_value(name, knob.value) if _changes(knob) else "",
+            setting=setting_name(name),
+            now=setting_value(name, knob.current),
+            to_set=setting_value(name, knob.value) if _changes(knob) else "",
             direction=knob.direction,
             reason=knob.reason,
         )
         for name, knob in advice.knobs()
         # Where no limit is known and none is to be set, there is nothing to say.
-        if knob.current is not None or knob.direction is not Direction.KEEP or name not in _UNITS
+        if knob.current is not None or knob.direction is not Direction.KEEP or name not in _LIMITS
     ]
-
-
-def _setting(name: str) -> str:
-    return name.removesuffix("_cores").removesuffix("_bytes")
-
-
-def _knob_value(name: str, value: float | None) -> str:
-    if value is None:
-        return "-"
-    if name in _UNITS:
-        return format_value(value, _UNITS[name])
-    if name == "qps" and value < 0:
-        return "off"
-    return f"{value:g}"
 
 
 def _changes(knob: KnobAdvice) -> bool:
@@ -162,6 +146,12 @@ def shown_evidence(finding: Finding, *, verbose: bool = False) -> Iterator[Evide
 def check_line(check: Check) -> str:
     """What was checked, with its outcome in front."""
     return f"{_CHECK_MARKS[check.refuted]}: {check.question} {check.answer}"
+
+
+def check_cells(finding: Finding) -> Iterator[tuple[str, str, str, str]]:
+    """What was asked, its outcome, what the data says, and of which finding; what was ruled out first."""
+    checks = sorted(finding.checks, key=lambda one: one.refuted is not False)
+    return ((one.question, _CHECK_MARKS[one.refuted], one.answer, finding.code.value) for one in checks)
 
 
 def prediction_origin(predictions: Sequence[Prediction]) -> str:

@@ -4,6 +4,7 @@ import math
 import sqlite3
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, TypeVar
 
 import msgspec
@@ -17,11 +18,14 @@ from advisor.store.retention import HOUR, REPORTS_AN_HOUR, Retention
 
 __all__ = [
     "Between",
+    "add_changes",
     "add_report",
     "changes",
     "document",
+    "last_measured",
     "prune",
     "queue_waits",
+    "report_times",
     "reports",
     "row",
     "statuses",
@@ -125,6 +129,15 @@ def reports(connection: sqlite3.Connection, operator: str, between: Between) -> 
     return [ReportRow(one, operator, time, _verdict(verdict)) for one, time, verdict in found]
 
 
+def report_times(connection: sqlite3.Connection, operator: str) -> list[tuple[int, float]]:
+    """Id and time of each report of an operator, the newest first."""
+    whose = "(SELECT id FROM operators WHERE name = ?)"
+    return connection.execute(
+        f"SELECT id, time FROM reports WHERE operator_id = {whose} ORDER BY id DESC",  # noqa: S608 - constants
+        (operator,),
+    ).fetchall()
+
+
 def row(connection: sqlite3.Connection, report_id: int) -> ReportRow | None:
     """The report of an id, None where there is none, or no longer."""
     found = connection.execute(
@@ -167,6 +180,37 @@ def queue_waits(connection: sqlite3.Connection, operators: Sequence[str], limit:
     for name, verdict in found:
         waits[name].append(_decoded(_WAIT, verdict).queue_wait_seconds)
     return waits
+
+
+def add_changes(
+    connection: sqlite3.Connection,
+    operator_id: int,
+    time: float,
+    moves: Sequence[tuple[str, float | None, float | None]],
+    predicted: bytes | None,
+) -> int:
+    """Add changes that were seen together, the packed prediction with the first; that one's id."""
+    ids: list[int] = []
+    for setting, before, after in moves:
+        cursor = connection.execute(
+            "INSERT INTO changes (operator_id, time, setting, before, after, predicted) VALUES (?, ?, ?, ?, ?, ?)",
+            (operator_id, time, setting, before, after, None if ids else predicted),
+        )
+        ids.append(int(cursor.lastrowid or 0))
+    return ids[0]
+
+
+def last_measured(connection: sqlite3.Connection) -> list[tuple[str, bytes]]:
+    """Of each operator its name and the measurement after its last change that has one; a damaged one is left out."""
+    found = connection.execute(
+        "SELECT name, measured FROM changes JOIN operators ON operators.id = operator_id WHERE changes.id IN "
+        "(SELECT max(id) FROM changes WHERE measured IS NOT NULL GROUP BY operator_id) ORDER BY name"
+    ).fetchall()
+    whole = []
+    for name, measured in found:
+        with suppress(zlib.error):
+            whole.append((name, documents.unpack(measured)))
+    return whole
 
 
 def changes(connection: sqlite3.Connection, operator: str | None, between: Between) -> list[ChangeRow]:
@@ -274,4 +318,7 @@ def _advice(verdict: FleetVerdict) -> tuple[str, tuple[tuple[Direction, float | 
 
 
 def _unpacked(data: bytes | None) -> bytes | None:
-    return None if data is None else documents.unpack(data)
+    try:
+        return None if data is None else documents.unpack(data)
+    except zlib.error as error:
+        raise StoreReadError("what is kept of a change is damaged") from error

@@ -128,6 +128,11 @@ class Store:
         with self._connections.read() as connection:
             return tables.reports(connection, operator, between)
 
+    def report_times(self, operator: str) -> list[tuple[int, float]]:
+        """Id and Unix time of each report that is kept of an operator, the one added last first."""
+        with self._connections.read() as connection:
+            return tables.report_times(connection, operator)
+
     def add_failure(self, operator: str, time: float, failure: FleetFailure) -> None:
         """Keep that an operator could not be analysed at a Unix time, and why.
 
@@ -231,17 +236,49 @@ class Store:
         Raises:
             StoreWriteError: it was not kept.
         """
-        with self._connections.write() as connection:
-            cursor = connection.execute(
-                "INSERT INTO changes (operator_id, time, setting, before, after) VALUES (?, ?, ?, ?, ?)",
-                (_operator_id(connection, operator), time, setting, before, after),
-            )
-            return int(cursor.lastrowid or 0)
+        return self.add_changes(operator, time, ((setting, before, after),))
 
-    def changes(self, operator: str | None, *, since: float | None = None, limit: int = 100) -> list[ChangeRow]:
-        """Changes of an operator, or of all where None, from a Unix time on; the one added last first."""
+    def add_changes(
+        self,
+        operator: str,
+        time: float,
+        moves: Iterable[tuple[str, float | None, float | None]],
+        predicted: bytes | None = None,
+    ) -> int:
+        """Keep settings of an operator that were seen to change together, all or none; the first one's id.
+
+        Args:
+            operator: whose they are.
+            time: Unix time, the same for all.
+            moves: at least one: setting, value before and after.
+            predicted: what was predicted of them, kept with the first.
+
+        Raises:
+            StoreWriteError: none of it was kept.
+        """
+        packed = None if predicted is None else documents.pack(predicted)
+        with self._connections.write() as connection:
+            operator_id = _operator_id(connection, operator)
+            return tables.add_changes(connection, operator_id, time, tuple(moves), packed)
+
+    def changes(
+        self, operator: str | None, *, since: float | None = None, before_id: int | None = None, limit: int = 100
+    ) -> list[ChangeRow]:
+        """Changes of an operator, or of all where None, from a Unix time on; the one added last first.
+
+        Args:
+            operator: whose.
+            since: Unix time from which on, itself included.
+            before_id: only those added before that one, as for the next page.
+            limit: how many at most.
+        """
         with self._connections.read() as connection:
-            return tables.changes(connection, operator, Between(since=since, limit=limit))
+            return tables.changes(connection, operator, Between(since=since, before_id=before_id, limit=limit))
+
+    def last_measured(self) -> list[tuple[str, bytes]]:
+        """Of each operator the last change after which something was measured: its name, and the measurement."""
+        with self._connections.read() as connection:
+            return tables.last_measured(connection)
 
     def set_outcome(self, change_id: int, predicted: bytes | None, measured: bytes | None) -> bool:
         """Keep what was predicted of a change and what was measured after it; None leaves what there is.

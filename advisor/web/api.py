@@ -10,12 +10,15 @@ from typing import Final
 import msgspec
 from flask import Blueprint, Response, abort, request, url_for
 
+from advisor.analysis.compare import compare
 from advisor.diagnosis.findings import RULES
 from advisor.errors import NothingToAnalyseError
 from advisor.store.records import OperatorStatus
+from advisor.web.changes import changes_of
+from advisor.web.comparing import both_reports, report_number
 from advisor.web.questions import ask, refusal, run_values
 from advisor.web.state import Service
-from advisor.web.values import row_values, status_values
+from advisor.web.values import change_values, row_values, status_values
 from advisor.web.whatifasked import AskError
 from advisor.web.whatifs import BusyError
 
@@ -41,8 +44,10 @@ def blueprint(service: Service) -> Blueprint:
         "/operators/<path:name>/what-if", "ask_whatif", lambda name: _ask_whatif(service, name), methods=["POST"]
     )
     api.add_url_rule("/what-ifs/<run>", "whatif", lambda run: _whatif(service, run), methods=["GET", "DELETE"])
+    api.add_url_rule("/operators/<path:name>/changes", "changes", lambda name: _changes(service, name))
     api.add_url_rule("/operators/<path:name>", "operator", lambda name: _encoded(status_values(_known(service, name))))
     api.add_url_rule("/reports/<int:number>", "report", lambda number: _report(service, number))
+    api.add_url_rule("/compare", "compare", lambda: _compare(service))
     api.add_url_rule("/findings", "findings", _findings)
     return api
 
@@ -62,6 +67,22 @@ def _reports(service: Service, name: str) -> Response:
     page = rows[:limit]
     following = url_for("api.reports", name=name, limit=limit, before=page[-1].id) if len(rows) > limit else None
     return _encoded({"reports": [row_values(one) for one in page], "next": following})
+
+
+def _changes(service: Service, name: str) -> Response:
+    _known(service, name)
+    limit, rules = _limit(), service.change_rules()
+    found = changes_of(service.store, name, service.clock(), rules, before_id=_number("before"), limit=limit + 1)
+    page = found[:limit]
+    following = url_for("api.changes", name=name, limit=limit, before=page[-1].id) if len(found) > limit else None
+    return _encoded({"changes": [change_values(one) for one in page], "next": following})
+
+
+def _compare(service: Service) -> Response:
+    first, second = (report_number(service.store, name, request.args.get(name, "")) for name in ("a", "b"))
+    before, after = both_reports(service, first, second)
+    comparison = compare(before, after, service.change_rules().comparison)
+    return _encoded({"before": row_values(first), "after": row_values(second), "comparison": comparison})
 
 
 def _report(service: Service, number: int) -> Response:

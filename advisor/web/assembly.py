@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from waitress.server import create_server
 
 from advisor.analysis import Options
+from advisor.analysis.changes import ChangeRules
 from advisor.errors import OutputError
 from advisor.model.finding import Severity
 from advisor.sources.scraping import Clock
@@ -82,6 +83,7 @@ class Advisor:
             lambda: self._stale_seconds,
             self.troubles,
             whatifs=self._whatifs,
+            change_rules=lambda: self._sink.changes.rules,
         )
         app = create_app(service, lambda: self._access)
         self._host = config.listen.host
@@ -122,6 +124,7 @@ class Advisor:
         self._notifier.rules = _rules(config.notify)
         self._stale_seconds = _STALE_INTERVALS * config.schedule.interval_seconds
         self._replace_webhooks(webhooks_of(config.notify))
+        self._sink.changes.rules = _change_rules(config.schedule.interval_seconds)
         self._kinds = {one.name: one.kind for one in config.operators}
         self._scheduler.replace(found.targets, found.discoveries, rules_of(config.schedule))
         self._scraping.set()
@@ -233,6 +236,12 @@ def _retention(config: Config) -> Retention:
 def _rules(notify: Notify) -> NotifyRules:
     severities = frozenset(map(Severity, notify.severities))
     return NotifyRules(severities=severities, cooldown_seconds=notify.cooldown_seconds)
+
+
+def _change_rules(interval_seconds: float) -> ChangeRules:
+    """Who looks more often than operators settle also wants to see sooner what became of a change."""
+    usual = ChangeRules()
+    return ChangeRules(settle_seconds=min(usual.settle_seconds, interval_seconds))
 
 
 def _serving(app: Any, host: str, port: int) -> Any:  # noqa: ANN401 - waitress has no types

@@ -34,8 +34,8 @@ def asset(name: str) -> Asset | None:
 
 @cache
 def sheet_text() -> str:
-    """The style sheet of all pages: that of reports and what-ifs, and what only the service has."""
-    return style_text(("style.css", "whatif.css")) + _read("web.css")
+    """The style sheet of all pages: those of reports, what-ifs and comparisons, and what only the service has."""
+    return style_text(("style.css", "whatif.css", "comparison.css")) + _read("web.css")
 
 
 def _read(name: str) -> str:

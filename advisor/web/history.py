@@ -7,9 +7,10 @@ from typing import Final
 
 import msgspec
 
+from advisor.analysis.changes import ChangeRules
 from advisor.analysis.fleettask import verdict_of
 from advisor.model.finding import FindingCode
-from advisor.model.fleet import FleetFailure, FleetVerdict
+from advisor.model.fleet import FleetFailure
 from advisor.model.raw import LogRecord, ObjectChange, ReadNote, Selection, SeriesStore, Setup
 from advisor.model.report import Report
 from advisor.model.signal import Window
@@ -17,6 +18,7 @@ from advisor.report.jsonreport import render_json
 from advisor.sources.exposition import Exposition
 from advisor.store.errors import StoreReadError, StoreWriteError
 from advisor.store.store import Store
+from advisor.web.changes import ChangeLog
 from advisor.web.notify import Notice, Notifier, Told
 
 __all__ = ["KeptHistory", "KeptSource", "StoreSink", "remembered"]
@@ -83,7 +85,7 @@ class KeptHistory:
 
 
 class StoreSink:
-    """Keeps reports and failures, notes changes of settings, and passes on what is worth a notice.
+    """Keeps reports and failures, follows changes of settings, and passes on what is worth a notice.
 
     A store that cannot be written to is logged and counted; the schedule goes on, and pages say what the store says.
     """
@@ -94,22 +96,14 @@ class StoreSink:
         self._send = send
         self._lock = threading.Lock()
         self._told = {name: _encoded(told) for name, told in notifier.known.items()}
+        self.changes = ChangeLog(store, ChangeRules())
         self.write_failures = 0
         self.not_kept: dict[str, str] = {}
         """Why the last result of an operator was not kept; only of those where it was not."""
 
     def report(self, operator: str, time: float, report: Report) -> None:
         """Keep a report."""
-        verdict = verdict_of(report)
-        try:
-            before = self._store.latest(operator)
-            self._store.add_report(operator, time, verdict, render_json(report).encode())
-            if before is not None:
-                self._note_changes(operator, time, before.verdict, verdict)
-        except (StoreReadError, StoreWriteError) as error:
-            self._count(operator, error)
-        else:
-            self.not_kept.pop(operator, None)
+        self._keep(operator, time, report)
         with self._lock:
             notices = self._notifier.report(operator, time, report)
             told = self._notifier.known.get(operator)
@@ -117,6 +111,25 @@ class StoreSink:
             self._send(notices)
         # After sending: whoever is killed in between tells it twice, and not never.
         self._keep_told(operator, None if told is None else _encoded(told))
+
+    def _keep(self, operator: str, time: float, report: Report) -> None:
+        """Keep a report, and follow the changes of settings that it shows."""
+        verdict = verdict_of(report)
+        try:
+            before = self._store.latest(operator)
+            number = self._store.add_report(operator, time, verdict, render_json(report).encode())
+        except (StoreReadError, StoreWriteError) as error:
+            self._count(operator, error)
+            return
+        self.not_kept.pop(operator, None)
+        if before is None:
+            return
+        try:
+            self.changes.follow(operator, time, number, report, (before, verdict))
+        except StoreWriteError as error:
+            self._count(operator, error)
+        except StoreReadError as error:
+            _LOG.warning("%s: its changes of settings cannot be followed: %s", operator, error)
 
     def failure(self, operator: str, time: float, failure: FleetFailure) -> None:
         """Keep a failure."""
@@ -146,13 +159,6 @@ class StoreSink:
             self._told.pop(operator, None)
         else:
             self._told[operator] = told
-
-    def _note_changes(self, operator: str, time: float, before: FleetVerdict, after: FleetVerdict) -> None:
-        """What was set otherwise since the report before; a value that is not known is no change."""
-        for setting in ("concurrency", "qps", "burst"):
-            old, new = getattr(before, setting).current, getattr(after, setting).current
-            if old is not None and new is not None and old != new:
-                self._store.add_change(operator, time, setting, old, new)
 
     def _count(self, operator: str, error: StoreReadError | StoreWriteError) -> None:
         self.write_failures += 1

@@ -26,11 +26,17 @@ _EXPORT: Final = "export"
 
 _A_FORM: Final = re.compile(r"<form\b.*?</form>", re.DOTALL)
 
-_PLACES: Final = (("pages.fleet", "Operators"), ("pages.findings", "Findings"), ("pages.data", "Data"))
+_PLACES: Final = (
+    ("pages.fleet", "Operators"),
+    ("pages.compare", "Compare"),
+    ("pages.findings", "Findings"),
+    ("pages.data", "Data"),
+)
 """Pages that every page links to."""
 _TABS: Final = (
     ("pages.operator", "Report"),
     ("pages.whatif", "What-if"),
+    ("pages.changes", "Changes"),
     ("pages.operator_data", "Data"),
 )
 """Pages of one operator, which link to each other."""

@@ -1,17 +1,21 @@
 """What the service tells Prometheus: advice and findings of each operator's last report, and how analysing goes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from http import HTTPStatus
 from typing import Final
 
+import msgspec
 from flask import Blueprint, Response, request
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from advisor.analysis.changes import error_ratio
 from advisor.model.advice import Direction
-from advisor.model.fleet import FleetKnob, FleetVerdict
+from advisor.model.comparison import PredictionCheck, PredictionResult
+from advisor.model.finding import FindingCode, Severity
+from advisor.model.fleet import FleetForecast, FleetVerdict
 from advisor.web.state import Service
 
 __all__ = ["ServiceCollector", "blueprint"]
@@ -31,7 +35,9 @@ class ServiceCollector(Collector):
         statuses = self._service.store.statuses()
         verdicts = [(one.operator, one.report.verdict) for one in statuses if one.report is not None]
         yield from _advice(verdicts)
-        yield _findings(verdicts)
+        yield from _findings(verdicts)
+        yield _forecasts(verdicts)
+        yield _errors(self._service.store.last_measured())
         success = GaugeMetricFamily(
             "kuberay_advisor_analysis_last_success_timestamp_seconds",
             "When the operator was last analysed.",
@@ -73,7 +79,7 @@ def _advice(verdicts: list[tuple[str, FleetVerdict]]) -> Iterator[Metric]:
         "kuberay_advisor_recommended_direction", "1 to raise it, 0 to keep it, -1 to lower it.", labels=labels
     )
     for operator, verdict in verdicts:
-        for setting, knob in _knobs(verdict):
+        for setting, knob in verdict.knobs():
             if knob.current is not None:
                 current.add_metric((operator, setting), knob.current)
             if knob.value is not None:
@@ -83,19 +89,87 @@ def _advice(verdicts: list[tuple[str, FleetVerdict]]) -> Iterator[Metric]:
     return iter((current, advised, direction))
 
 
-def _knobs(verdict: FleetVerdict) -> tuple[tuple[str, FleetKnob], ...]:
-    return ("concurrency", verdict.concurrency), ("qps", verdict.qps), ("burst", verdict.burst)
-
-
-def _findings(verdicts: list[tuple[str, FleetVerdict]]) -> Metric:
-    family = GaugeMetricFamily(
-        "kuberay_advisor_finding",
-        "1 for the first finding of the last report; its series ends with it.",
-        labels=("operator", "code", "severity"),
+def _findings(verdicts: list[tuple[str, FleetVerdict]]) -> Iterator[Metric]:
+    labels = ("operator", "code", "severity")
+    found = GaugeMetricFamily(
+        "kuberay_advisor_finding", "1 for each finding of the last report; its series ends with it.", labels=labels
+    )
+    lost = GaugeMetricFamily(
+        "kuberay_advisor_finding_lost_time_ratio",
+        "Share of the time lost in the verdict's episode that the finding explains.",
+        labels=labels,
     )
     for operator, verdict in verdicts:
-        family.add_metric((operator, verdict.finding.value, verdict.severity.value), 1)
+        for code, severity, ratio in _found(verdict):
+            found.add_metric((operator, code.value, severity.value), 1)
+            if ratio is not None:
+                lost.add_metric((operator, code.value, severity.value), ratio)
+    return iter((found, lost))
+
+
+def _found(verdict: FleetVerdict) -> Iterator[tuple[FindingCode, Severity, float | None]]:
+    """Each finding with its share of the lost time; of a verdict of an older version the first one alone."""
+    if not verdict.findings:
+        yield verdict.finding, verdict.severity, None
+    for one in verdict.findings:
+        yield one.code, one.severity, one.lost_ratio
+
+
+def _forecasts(verdicts: list[tuple[str, FleetVerdict]]) -> Metric:
+    family = GaugeMetricFamily(
+        "kuberay_advisor_predicted_queue_wait_seconds",
+        "Mean queue wait with the settings as advised: quantiles of the forecast; 0 and 1 where only bounds are known.",
+        labels=("operator", "quantile"),
+    )
+    for operator, verdict in verdicts:
+        if verdict.queue_wait_forecast is not None:
+            for quantile, value in _quantiles(verdict.queue_wait_forecast):
+                family.add_metric((operator, quantile), value)
     return family
+
+
+def _quantiles(forecast: FleetForecast) -> tuple[tuple[str, float], ...]:
+    """Four of five simulated runs lie within the interval; bounds in closed form hold them all."""
+    if forecast.simulated:
+        return ("0.1", forecast.low), ("0.5", forecast.then), ("0.9", forecast.high)
+    return ("0", forecast.low), ("1", forecast.high)
+
+
+class _Compared(msgspec.Struct, frozen=True):
+    """What of a comparison is asked here; the rest is not decoded."""
+
+    predictions: tuple[PredictionCheck, ...]
+
+
+class _Measured(msgspec.Struct, frozen=True):
+    """The same of a measurement."""
+
+    comparison: _Compared
+
+
+_MEASURED: Final = msgspec.json.Decoder(_Measured)
+
+
+def _errors(measured: Sequence[tuple[str, bytes]]) -> Metric:
+    family = GaugeMetricFamily(
+        "kuberay_advisor_prediction_error_ratio",
+        "How far the prediction for the last measured change of settings was off: measured by predicted, less 1.",
+        labels=("operator", "quantity"),
+    )
+    for operator, document in measured:
+        for one in _checks(document):
+            ratio = None if one.measured is None else error_ratio(one.then, one.measured)
+            if one.result is not PredictionResult.NOT_CHECKED and ratio is not None:
+                family.add_metric((operator, one.quantity), ratio)
+    return family
+
+
+def _checks(document: bytes) -> tuple[PredictionCheck, ...]:
+    """What became of each prediction; nothing where the document is of another version."""
+    try:
+        return _MEASURED.decode(document).comparison.predictions
+    except msgspec.DecodeError:
+        return ()
 
 
 class _Encoded:

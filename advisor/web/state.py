@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from advisor.analysis.changes import ChangeRules
 from advisor.model.report import Report
 from advisor.store.records import OperatorStatus, ReportRow
 from advisor.store.store import Store
@@ -43,6 +44,7 @@ class Service:
         stale_after: from which age on a report is called stale, in seconds; it changes with the schedule.
         troubles: what goes wrong now, beside analyses that fail.
         whatifs: runs what-ifs; None where they are turned off.
+        change_rules: when what follows a change of settings is taken for its effect.
     """
 
     store: Store
@@ -52,6 +54,7 @@ class Service:
     stale_after: Callable[[], float] = lambda: 900.0
     troubles: Callable[[], Sequence[Trouble]] = tuple
     whatifs: WhatIfs | None = None
+    change_rules: Callable[[], ChangeRules] = ChangeRules
 
     @property
     def stale_seconds(self) -> float:

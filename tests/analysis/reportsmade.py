@@ -103,3 +103,20 @@ def scaled(**factors: float) -> dict[str, float | None]:
     return {
         name: value * factors[name.split(".")[-1]] for name, value in BURST.items() if name.split(".")[-1] in factors
     }
+
+
+def moved(report: Report, begin: float) -> Report:
+    """The report as of another time: its verdict's episode, or what was read where it has none, begins then."""
+    start = next((one.episode.window.start for one in report.episodes if one.is_verdict), report.source.window.start)
+    source = msgspec.structs.replace(report.source, window=_shifted(report.source.window, begin - start))
+    episodes = tuple(
+        msgspec.structs.replace(
+            one, episode=msgspec.structs.replace(one.episode, window=_shifted(one.episode.window, begin - start))
+        )
+        for one in report.episodes
+    )
+    return msgspec.structs.replace(report, source=source, episodes=episodes)
+
+
+def _shifted(window: Window, seconds: float) -> Window:
+    return Window(window.start + seconds, window.end + seconds)

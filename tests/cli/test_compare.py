@@ -35,6 +35,12 @@ def test_reports_are_compared(written: tuple[str, str], capsys: pytest.CaptureFi
     golden.check("comparison/worked-example.txt", capsys.readouterr().out)
 
 
+def test_html(written: tuple[str, str], capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
+    """A file for a browser."""
+    assert run("compare", *written, "--output", "html") == 0
+    golden.check("comparison/worked-example.html", capsys.readouterr().out)
+
+
 def test_inputs_may_be_of_different_kinds(
     written: tuple[str, str], capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:

@@ -10,9 +10,12 @@ from advisor.analysis.compare import compare
 from advisor.analysis.comparisonrules import ComparisonRules
 from advisor.model.comparison import Comparison
 from advisor.model.finding import FindingCode
+from advisor.report.comparisonhtml import render_comparison_html
 from advisor.report.comparisonjson import comparison_schema, render_comparison_json
 from advisor.report.comparisontext import comparison_markdown, plain_comparison, print_comparison
 from tests.analysis.reportsmade import CONTROLLER, DEMAND, after_ten, example, made
+from tests.report.hostile import TEXT, hostile_value
+from tests.report.test_html import ALLOWED, Document
 from tests.support import ROOT, Golden
 
 WIDTH = 120
@@ -67,6 +70,31 @@ def test_checked_predictions_are_a_table(golden: Golden) -> None:
     result = compare(example(), after, ComparisonRules())
     golden.check("comparison/predictions.txt", plain_comparison(result, width=WIDTH))
     golden.check("comparison/predictions.md", comparison_markdown(result))
+    html = render_comparison_html(result)
+    assert '<td class="number">2.1 s</td><td class="number">9.83 s</td><td class="number">3 s</td>' in html
+    assert '<span class="word">inside</span>' in html
+
+
+def test_html(worked: Comparison, golden: Golden) -> None:
+    """The worked example as a file for a browser, whole."""
+    golden.check("comparison/worked-example.html", render_comparison_html(worked))
+
+
+def test_html_of_a_refusal(refused: Comparison) -> None:
+    """What is not known has its reason; settings that stayed and what chance can do are there where asked for."""
+    plain, verbose = (render_comparison_html(refused, verbose=verbose) for verbose in (False, True))
+    assert "the analysis before refuses a verdict (not-leader)" in plain
+    assert 'id="unknown"' in plain
+    assert "chance up to" in verbose
+    assert "cpu_limit_cores" in verbose
+    assert "cpu_limit_cores" not in plain
+
+
+def test_hostile_html(worked: Comparison) -> None:
+    """Texts from elsewhere are text, whatever they hold; only elements that are meant are there, each with its name."""
+    document = Document(render_comparison_html(hostile_value(worked), verbose=True))
+    assert {tag for tag, _ in document.elements} <= ALLOWED
+    assert "".join(document.text).count(TEXT) > 20
 
 
 def test_what_stayed_is_said_to_have_stayed(golden: Golden) -> None:

@@ -89,6 +89,40 @@ def test_changes_get_their_outcome_later(store: Store) -> None:
     assert store.changes("b")[0].before is None
 
 
+def test_changes_that_were_seen_together(store: Store) -> None:
+    """Several settings are kept at once, the prediction with the first; earlier ones come in pages."""
+    moves = (("qps", 100.0, 50.0), ("burst", 200.0, 100.0))
+    first = store.add_changes("a", NOW, moves, b"predicted")
+    later = store.add_change("a", NOW + 1, "concurrency", 1.0, 4.0)
+    assert [(one.setting, one.predicted) for one in store.changes("a", before_id=later)] == [
+        ("burst", None),
+        ("qps", b"predicted"),
+    ]
+    assert store.changes("a", before_id=first) == []
+
+
+def test_the_last_measurement_of_each_operator(store: Store) -> None:
+    """Of a change that has none the one before counts; a damaged one is left out, and told where it is asked for."""
+    changes = {name: [store.add_change(name, NOW + at, "qps", 1.0, 2.0) for at in range(3)] for name in ("b", "a")}
+    for name, ids in changes.items():
+        for number, change in enumerate(ids[:2]):
+            store.set_outcome(change, None, f"{name}{number}".encode())
+    assert store.last_measured() == [("a", b"a1"), ("b", b"b1")]
+    with store._connections.write() as connection:
+        connection.execute("UPDATE changes SET measured = x'00' WHERE id = ?", (changes["a"][1],))
+    assert store.last_measured() == [("b", b"b1")]
+    with pytest.raises(StoreReadError, match="damaged"):
+        store.changes("a")
+
+
+def test_times_of_reports(store: Store) -> None:
+    """Every report that is kept, without its verdict, the newest first."""
+    ids = [store.add_report("a", NOW + at, verdict(), b"{}") for at in range(3)]
+    store.add_report("b", NOW, verdict(), b"{}")
+    assert store.report_times("a") == [(ids[at], NOW + at) for at in (2, 1, 0)]
+    assert store.report_times("c") == []
+
+
 def test_names_are_data(store: Store) -> None:
     """Quotes, control characters and emoji in names stay as they are."""
     name = "'; DROP TABLE reports; -- \x07 \N{PILE OF POO}"

@@ -2,28 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 import msgspec
 from flask.testing import FlaskClient
 
-from advisor.analysis import Options, analyse
 from advisor.analysis.fleettask import verdict_of
 from advisor.model.fleet import FleetFailure, FleetVerdict
 from advisor.model.report import Report
 from advisor.report.jsonreport import render_json
-from advisor.sources.recording import RecordingSource
 from advisor.store.store import Store
 from advisor.web.app import create_app
 from advisor.web.scheduler import RunState
 from advisor.web.security import Access
 from advisor.web.state import Service, Trouble
-from tests.support import ROOT
+from tests.analysis.reportsmade import example
 
 __all__ = ["NOW", "World", "failure", "report", "target"]
 
 NOW = 1_796_000_000.0
-_EXAMPLE = ROOT / "advisor" / "examples" / "saturated-one-worker"
 
 
 def target(name: str, **changed: object) -> RunState:
@@ -42,14 +38,9 @@ def target(name: str, **changed: object) -> RunState:
     return replace(usual, **changed)  # type: ignore[arg-type]
 
 
-@cache
-def _example() -> Report:
-    return analyse(RecordingSource(_EXAMPLE), Options())
-
-
 def report(operator: str = "kuberay") -> Report:
     """The report of a real recording, under any name."""
-    return msgspec.structs.replace(_example(), operator=operator)
+    return msgspec.structs.replace(example(), operator=operator)
 
 
 def failure(error: str = "connection refused", where: str = "http://store:9090") -> FleetFailure:

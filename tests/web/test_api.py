@@ -9,13 +9,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from advisor.model.advice import Direction
-from advisor.model.fleet import FleetKnob
+from advisor.model.finding import FindingCode, Severity
+from advisor.model.fleet import FleetFinding, FleetForecast, FleetKnob
 from advisor.model.report import Report
 from advisor.web.api import openapi
 from advisor.web.app import create_app
 from advisor.web.state import Service
 from advisor.web.whatifline import LineRules
 from tests.web.asking import Asking, Clocked, played, until
+from tests.web.changing import Watched, advised, before
 from tests.web.serving import NOW, World, failure, target
 
 DESCRIPTION: dict[str, Any] = json.loads(openapi())
@@ -118,19 +120,26 @@ def test_an_answer_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     assert client.get("/api/v1/operators", headers={"If-None-Match": tag}).status_code == 304
 
 
+def exposed(world: World) -> dict[tuple[str, ...], float]:
+    """What ``/metrics`` tells, by name and the values of labels in their order."""
+    text = world.client().get("/metrics").text
+    return {
+        (sample.name, *sorted(sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
 class TestMetrics:
     def test_advice_and_how_analysing_goes(self) -> None:
         """Settings now and advised, their direction, the finding, and the schedule, under the fixed names."""
         world = World(targets=[target("one", failures=2, failures_total=5)])
         world.analysed("one", qps=FleetKnob(direction=Direction.NO_NUMBER, current=None, value=None))
         world.store.add_failure("two", NOW, failure())
-        text = world.client().get("/metrics").text
-        samples = {
-            (sample.name, *sorted(sample.labels.values())): sample.value
-            for family in text_string_to_metric_families(text)
-            for sample in family.samples
-        }
+        samples = exposed(world)
         assert samples["kuberay_advisor_current", "concurrency", "one"] == 1.0
+        assert samples["kuberay_advisor_current", "burst", "one"] == 200.0
+        assert ("kuberay_advisor_current", "cpu_cores", "one") not in samples
         assert samples["kuberay_advisor_recommended", "concurrency", "one"] > 1.0
         assert samples["kuberay_advisor_recommended_direction", "concurrency", "one"] == 1.0
         assert ("kuberay_advisor_recommended_direction", "one", "qps") not in samples
@@ -139,6 +148,66 @@ class TestMetrics:
         assert samples["kuberay_advisor_analysis_duration_seconds", "one", "prometheus"] == 1.25
         assert samples["kuberay_advisor_analysis_failures_in_a_row", "one", "prometheus"] == 2.0
         assert samples["kuberay_advisor_analysis_errors_total", "one", "prometheus"] == 5.0
+
+    def test_limits(self) -> None:
+        """CPU and memory stand beside the three settings, where they are known."""
+        world = World()
+        cpu = FleetKnob(direction=Direction.RAISE, current=0.5, value=2.0)
+        memory = FleetKnob(direction=Direction.KEEP, current=2.0**30, value=2.0**30)
+        world.analysed("one", cpu_cores=cpu, memory_bytes=memory)
+        samples = exposed(world)
+        assert samples["kuberay_advisor_current", "cpu_cores", "one"] == 0.5
+        assert samples["kuberay_advisor_recommended", "cpu_cores", "one"] == 2.0
+        assert samples["kuberay_advisor_recommended_direction", "memory_bytes", "one"] == 0.0
+
+    def test_every_finding_of_the_last_report(self) -> None:
+        """Each with its severity and its share of the lost time; of a verdict of an older version the first one."""
+        world = World()
+        found = (
+            FleetFinding(code=FindingCode.HOT_KEY, severity=Severity.CRITICAL, lost_ratio=0.75),
+            FleetFinding(code=FindingCode.CPU_LIMITED, severity=Severity.WARNING, lost_ratio=0.125),
+        )
+        world.analysed("new", findings=(*found, found[0]))
+        world.analysed("new", findings=found)
+        world.analysed("old", findings=())
+        samples = exposed(world)
+        names = ("kuberay_advisor_finding", "kuberay_advisor_finding_lost_time_ratio")
+        assert {key: value for key, value in samples.items() if key[0] in names} == {
+            (names[0], "critical", "hot-key", "new"): 1.0,
+            (names[0], "cpu-limited", "new", "warning"): 1.0,
+            (names[0], "critical", "old", "workers-saturated"): 1.0,
+            (names[1], "critical", "hot-key", "new"): 0.75,
+            (names[1], "cpu-limited", "new", "warning"): 0.125,
+        }
+
+    def test_forecasts(self) -> None:
+        """Simulated ones have quantiles, closed forms bounds, and without advice there is none."""
+        world = World()
+        for name, is_simulated in (("twin", True), ("form", False)):
+            forecast = FleetForecast(then=2.0, low=1.0, high=9.0, simulated=is_simulated)
+            world.analysed(name, queue_wait_forecast=forecast)
+        world.analysed("none", queue_wait_forecast=None)
+        samples = exposed(world)
+        name = "kuberay_advisor_predicted_queue_wait_seconds"
+        assert {key[1:]: value for key, value in samples.items() if key[0] == name} == {
+            ("0.1", "twin"): 1.0,
+            ("0.5", "twin"): 2.0,
+            ("0.9", "twin"): 9.0,
+            ("0", "form"): 1.0,
+            ("1", "form"): 9.0,
+        }
+
+    def test_how_far_predictions_were_off(self) -> None:
+        """Of the last change that was measured, for each quantity that could be checked; others are passed over."""
+        watched = Watched()
+        watched.sees(NOW - 3600.0, before())
+        watched.sees(NOW - 1800.0, advised(NOW - 1800.0))
+        watched.sees(NOW - 60.0, advised(NOW - 600.0, wait_seconds=5.099270715))
+        world = watched.world()
+        world.store.set_outcome(world.store.add_change("other", NOW, "qps", 1.0, 2.0), None, b"{}")
+        errors = {key[1:]: value for key, value in exposed(world).items() if key[0].endswith("prediction_error_ratio")}
+        assert errors["one", "queue_wait_seconds_mean"] == pytest.approx(1.0)
+        assert all("one" in key for key in errors)
 
     def test_probes(self) -> None:
         """Alive from the start; ready once there is a report."""

@@ -1,21 +1,24 @@
 import json
 import re
 from html.parser import HTMLParser
+from urllib.parse import quote
 
 import pytest
 
+from tests.web.changing import Watched, advised
 from tests.web.serving import NOW, World, failure, target
 from tests.web.test_pages import HOSTILE
 
-PAGES = ["/", "/operators/one", "/findings", "/findings/hot-key", "/data", "/data/one"]
+PAGES = ["/", "/operators/one", "/changes/one", "/compare", "/findings", "/findings/hot-key", "/data", "/data/one"]
 
 
 def filled(name: str = "one") -> World:
     """A service with a little of everything."""
     world = World(targets=[target(name, last_failure=failure(name, name))])
     world.analysed(name, NOW - 3600.0)
-    world.analysed(name)
-    world.store.add_change(name, NOW - 1800.0, "concurrency", 1.0, 4.0)
+    watched = Watched(name, world.store)
+    watched.sees(NOW - 1800.0, advised(NOW - 1900.0))
+    watched.sees(NOW - 60.0, advised(NOW - 1600.0))
     return world
 
 
@@ -95,10 +98,11 @@ class _Tags(HTMLParser):
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("path", ["/", "/data"])
+@pytest.mark.parametrize("path", ["/", "/data", "/operators/NAME", "/changes/NAME", "/compare"])
 def test_a_hostile_name_is_text_in_every_file(path: str, name: str) -> None:
     """No element comes of it in HTML, no markup in Markdown, and JSON has it as it is."""
     world = filled(name)
+    path = path.replace("NAME", quote(name))
     assert not _Tags(exported(world, path, "html")).names & {"script", "img", "iframe", "object"}
     text = exported(world, path, "markdown")
     assert "\u202e" not in text

@@ -9,7 +9,7 @@ from typing import Final
 from flask import Blueprint, Response, abort
 
 from advisor.web.assets import asset
-from advisor.web.pages import data, findings, fleet, operator, operatordata, whatif
+from advisor.web.pages import changes, compare, data, findings, fleet, operator, operatordata, whatif
 from advisor.web.state import Service
 
 __all__ = ["blueprint"]
@@ -18,6 +18,8 @@ _PAGES: Final[tuple[Callable[[Blueprint, Service], None], ...]] = (
     fleet.register,
     operator.register,
     whatif.register,
+    changes.register,
+    compare.register,
     findings.register,
     data.register,
     operatordata.register,

@@ -2,27 +2,18 @@
 
 from collections.abc import Iterator
 
-from advisor.model.fleet import FleetKnob, FleetVerdict
+from advisor.model.fleet import FleetVerdict
 from advisor.model.signal import Unit
 from advisor.model.text import format_value
+from advisor.report.settingwording import UNKNOWN, setting_move
 from advisor.store.records import OperatorStatus
 
-__all__ = ["UNKNOWN", "moves", "number", "severity_of", "wait"]
-
-UNKNOWN = "-"
+__all__ = ["UNKNOWN", "moves", "severity_of", "wait"]
 
 
 def moves(verdict: FleetVerdict) -> Iterator[str]:
     """Each setting that is to be changed, from what to what."""
-    for name, knob in (("concurrency", verdict.concurrency), ("QPS", verdict.qps), ("burst", verdict.burst)):
-        if knob.value is not None and knob.value != knob.current:
-            yield f"{name} {_value(knob)} -> {knob.value:g}"
-
-
-def _value(knob: FleetKnob) -> str:
-    if knob.current is None:
-        return "?"
-    return "off" if knob.current < 0 else f"{knob.current:g}"
+    return (setting_move(name, knob.current, knob.value) for name, knob in verdict.knobs() if knob.moves)
 
 
 def severity_of(status: OperatorStatus) -> str:
@@ -34,8 +25,3 @@ def wait(verdict: FleetVerdict) -> str:
     """Its mean queue wait."""
     wait = verdict.queue_wait_seconds
     return UNKNOWN if wait is None else format_value(wait, Unit.SECONDS)
-
-
-def number(value: float | None) -> str:
-    """A setting's value."""
-    return UNKNOWN if value is None else f"{value:g}"

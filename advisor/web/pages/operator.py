@@ -1,6 +1,6 @@
 """One operator: its newest report, those before it, and what was changed; and each report by its number."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
 
@@ -8,12 +8,15 @@ from flask import Blueprint, abort, url_for
 
 from advisor.report.document import Section, wide_table
 from advisor.report.fleetwording import age_text
-from advisor.report.markup import Markup, blocks, element
+from advisor.report.markup import Child, Markup, blocks, element
 from advisor.report.wording import utc
 from advisor.store.records import OperatorStatus, ReportRow
+from advisor.web.changes import changes_of
 from advisor.web.drawn import Drawn, drawing
 from advisor.web.layout import present
-from advisor.web.pages.moves import moves, number, wait
+from advisor.web.pages.changes import change_title, outcome_of
+from advisor.web.pages.compare import earlier_links
+from advisor.web.pages.moves import moves, wait
 from advisor.web.state import Service
 from advisor.web.values import row_values, status_values
 from advisor.web.view import View, moment
@@ -23,6 +26,7 @@ __all__ = ["register"]
 _TRIED: Final = 50
 """Reports of an operator's history on its page."""
 Draw = Callable[[ReportRow], Drawn | None]
+_CHANGES: Final = 5
 _SKIP: Final = "Skip to the advice"
 
 
@@ -47,13 +51,21 @@ def _operator(service: Service, draw: Draw, name: str) -> View:
     notes = [*([_failure(status)] if status.failure is not None else []), *troubles]
     since = element("p", "As of ", moment(row.time), f", {age_text(service.clock() - row.time)} ago.")
     title = element("p", element("strong", name), class_="source")
-    header = blocks([element("div", title, since, *notes), drawn.header])
+    links = earlier_links(service, row)
+    earlier = [element("p", "Compare with ", *_listed(links), class_="source")] if links else []
+    header = blocks([element("div", title, since, *earlier, *notes), drawn.header])
     sections = [*drawn.sections, *_history(service, name)]
 
     def data() -> Mapping[str, object]:
         return {**status_values(status), "document": service.report(row)}
 
     return View(title=name, header=header, sections=sections, skip=_SKIP, data=data, operator=name)
+
+
+def _listed(links: Sequence[Markup]) -> Iterator[Child]:
+    for place, link in enumerate(links):
+        yield ", " if place else None
+        yield link
 
 
 def _failure(status: OperatorStatus) -> Markup:
@@ -80,11 +92,12 @@ def _history(service: Service, name: str) -> Iterator[Section]:
         )
         table = wide_table("Earlier reports", ("at", "severity", "finding", "do", "queue wait"), rows, numbers=(4,))
         yield Section("history", "Earlier reports", table)
-    changes = service.store.changes(name)
+    changes = changes_of(service.store, name, service.clock(), service.change_rules(), limit=_CHANGES)
     if changes:
-        cells = ((moment(one.time), one.setting, number(one.before), number(one.after)) for one in changes)
-        table = wide_table("Changes of settings", ("at", "setting", "before", "after"), cells, numbers=(2, 3))
-        yield Section("changes", "Changes of settings", table)
+        cells = ((moment(one.time), change_title(one), outcome_of(one)) for one in changes)
+        table = wide_table("Changes of settings", ("seen", "set", "came of it"), cells)
+        more = element("a", "What was predicted, and what was measured", href=url_for("pages.changes", name=name))
+        yield Section("changes", "Changes of settings", blocks([table, element("p", more)]))
 
 
 def _report(service: Service, draw: Draw, number: int) -> View:
