@@ -40,12 +40,22 @@ class Scale:
 
 def value_ticks(highest: float, unit: str) -> list[tuple[float, str]]:
     """Values from zero to a round one not below ``highest``, with their labels; where all is zero, up to one."""
+    if unit == Unit.RATIO:
+        return _ratio_ticks(highest)
     seconds = unit == Unit.SECONDS
     reach = highest if highest > _TINY else 1.0
     step = _value_step(reach, seconds=seconds)
     last = math.ceil(reach / step - _TINY)
     size, name = _label_unit(step, last * step) if seconds else (1.0, "")
     return [(index * step, f"{index * step / size:,g}{name if index else ''}") for index in range(last + 1)]
+
+
+def _ratio_ticks(highest: float) -> list[tuple[float, str]]:
+    """Whole percents from zero to a round one; where all is zero, up to everything."""
+    percents = 100.0 * highest if highest > _TINY else 100.0
+    step = _value_step(percents, seconds=False)
+    last = math.ceil(percents / step - _TINY)
+    return [(index * step / 100.0, f"{index * step:g}%" if index else "0") for index in range(last + 1)]
 
 
 def _value_step(highest: float, *, seconds: bool) -> float:

@@ -1,22 +1,19 @@
 """How the figures went over time: the same curves as everywhere, asked for short intervals one after the other.
 
-An interval is one pause between scrapes, or as many as are needed to stay near 240. A counter gives its mean over the
-interval; a gauge its largest sample, so that no peak is lost. Where scraping paused for long nothing is known.
+A counter gives its mean over the interval; a gauge its largest sample, so that no peak is lost.
 """
 
-import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from advisor.model.signal import Unit, Window
 from advisor.model.timeline import Timeline, TimelineSeries
 from advisor.signals.client import ClientSeries
 from advisor.signals.controllers import ControllerSeries
-from advisor.signals.curves import LONGEST_PAUSE, all_times, increase, usual_pause
+from advisor.signals.curves import all_times, increase
+from advisor.signals.intervals import Intervals
 
 __all__ = ["make_timeline"]
 
-_MOST_INTERVALS = 240
 _DIGITS = 4
 """Significant digits of a value: a chart shows no more."""
 
@@ -44,44 +41,20 @@ def make_timeline(
         scrapes: at least two times at which it was scraped.
         limiter_off: whether the client limiter is known to be off.
     """
-    bounds, gaps = _cut(_sampled(controllers) or scrapes)
-    intervals: list[Window | None] = []
-    for start, end in pairwise(bounds):
-        # The sample at a bound belongs to the interval that it ends; the first one after nothing ends none.
-        opens = not intervals or intervals[-1] is None
-        interval = Window(start if opens else math.nextafter(start, end), end)
-        intervals.append(None if start in gaps else interval)
+    intervals = Intervals.cut(_sampled(controllers) or scrapes)
     series: list[TimelineSeries] = []
     for one in controllers:
-        rows = [{} if interval is None else _controller(one, interval) for interval in intervals]
+        rows = [{} if interval is None else _controller(one, interval) for interval in intervals.windows]
         series += _columns(one.name, dict(_CONTROLLER_UNITS), rows)
-    rows = [{} if at is None else client.mean_seconds(at, limiter_off=limiter_off) for at in intervals]
+    rows = [{} if at is None else client.mean_seconds(at, limiter_off=limiter_off) for at in intervals.windows]
     series += _columns("", dict.fromkeys(sorted(set().union(*rows)), Unit.SECONDS), rows)
-    return Timeline(bounds=tuple(round(time, 3) for time in bounds), series=tuple(series))
+    return Timeline(bounds=tuple(round(time, 3) for time in intervals.bounds), series=tuple(series))
 
 
 def _sampled(controllers: Sequence[ControllerSeries]) -> Sequence[float]:
     """Times at which any controller was sampled: a standby is scraped at times that tell nothing about them."""
     times = all_times(gauge.times for one in controllers for gauge in (one.depth, one.workers))
     return times if len(times) > 1 else ()
-
-
-def _cut(times: Sequence[float]) -> tuple[list[float], set[float]]:
-    """Bounds of the intervals, and where those begin in which nothing was scraped for long."""
-    step = math.ceil((len(times) - 1) / _MOST_INTERVALS)
-    longest = max(LONGEST_PAUSE * usual_pause(times), (times[-1] - times[0]) / _MOST_INTERVALS)
-    bounds, gaps, pauses = [times[0]], set(), 0
-    for earlier, later in pairwise(times):
-        if later - earlier > longest:
-            gaps.add(earlier)
-            bounds += [later] if pauses == 0 else [earlier, later]
-            pauses = 0
-            continue
-        pauses += 1
-        if pauses == step:
-            bounds.append(later)
-            pauses = 0
-    return bounds if pauses == 0 else [*bounds, times[-1]], gaps
 
 
 def _controller(series: ControllerSeries, interval: Window) -> dict[str, float | None]:

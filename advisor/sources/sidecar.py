@@ -21,7 +21,18 @@ from advisor.sources.endpoint import OPENMETRICS, Access, Endpoint, ScrapeFailed
 from advisor.sources.recording import RecordingSource
 from advisor.sources.textstream import LineReader
 
-__all__ = ["JSON_LINES", "JSON_OBJECT", "LOG", "METRICS", "OBJECTS", "RECORDING", "SETUP", "SidecarSource", "address"]
+__all__ = [
+    "JSON_LINES",
+    "JSON_OBJECT",
+    "LOG",
+    "METRICS",
+    "OBJECTS",
+    "RECORDING",
+    "SETUP",
+    "SidecarSource",
+    "address",
+    "metrics_address",
+]
 
 RECORDING: Final = "/v1/recording/"
 """The folder in a sidecar's URL; it holds the next four."""
@@ -47,6 +58,11 @@ def address(url: str) -> Endpoint:
     if parts.query or parts.fragment:
         raise ValueError("the URL of a sidecar has no query")
     return replace(endpoint, path=parts.path.removesuffix("/metrics").rstrip("/"))
+
+
+def metrics_address(sidecar: Endpoint) -> Endpoint:
+    """Where a sidecar tells its own series, from where it is."""
+    return replace(sidecar, path=f"{sidecar.path}/metrics")
 
 
 class SidecarSource:

@@ -7,7 +7,7 @@ zeros together, and deflated. A scrape that is alone has no one before it: it is
 
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 from math import copysign
@@ -54,8 +54,12 @@ def encode(block: Block) -> bytes:
     return head + zlib.compress(flags + places + planes, _LEVEL)
 
 
-def decode(data: bytes) -> Block:
+def decode(data: bytes, places: Container[int] | None = None) -> Block:
     """The block that was encoded.
+
+    Args:
+        data: what :func:`encode` gave.
+        places: columns that are asked for; all others, and their peaks, are empty. None asks for all.
 
     Raises:
         ValueError: the data is damaged or of another version.
@@ -65,15 +69,17 @@ def decode(data: bytes) -> Block:
         body = zlib.decompress(data[_HEAD.size :])
         if form == _ALONE:
             time, *values = struct.unpack(f"<{1 + columns}d", body)
-            return Block((time,), [(value,) for value in values], {})
+            wanted = [(value,) if places is None or at in places else () for at, value in enumerate(values)]
+            return Block((time,), wanted, {})
         if form == _COLUMNS:
-            return _by_column(body, rows, columns, peaks)
+            return _by_column(body, (rows, columns, peaks), places)
     except (struct.error, zlib.error) as error:
         raise ValueError("a block of samples is damaged") from error
     raise ValueError("a block of samples is damaged, or of a newer program")
 
 
-def _by_column(body: bytes, rows: int, columns: int, peaks: int) -> Block:
+def _by_column(body: bytes, sizes: tuple[int, int, int], wanted: Container[int] | None) -> Block:
+    rows, columns, peaks = sizes
     coded = 1 + columns + peaks
     size = coded * rows
     if len(body) != coded + 4 * peaks + 8 * size:
@@ -84,7 +90,11 @@ def _by_column(body: bytes, rows: int, columns: int, peaks: int) -> Block:
     for weight in range(8):
         words[weight::8] = planes[weight * size : (weight + 1) * size]
     whole = struct.unpack(f"<{size}q", words)
-    values = [_values(flag, whole[at * rows : (at + 1) * rows]) for at, flag in enumerate(body[:coded])]
+    ids = (-1, *range(columns), *places)
+    values = [
+        _values(flag, whole[at * rows : (at + 1) * rows]) if wanted is None or not at or ids[at] in wanted else ()
+        for at, flag in enumerate(body[:coded])
+    ]
     return Block(values[0], values[1 : columns + 1], dict(zip(places, values[columns + 1 :], strict=True)))
 
 

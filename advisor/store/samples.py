@@ -7,8 +7,8 @@ import sqlite3
 import zlib
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Container, Iterator, Sequence
+from itertools import chain, pairwise
 
 from advisor.model.raw import Series
 from advisor.model.signal import Window
@@ -16,7 +16,7 @@ from advisor.store.codec import Block, decode, encode
 from advisor.store.connections import Connections
 from advisor.store.errors import StoreReadError
 from advisor.store.retention import TIERS
-from advisor.store.thinning import Identity, Row, Shape, blocks_of, rows_of, thin
+from advisor.store.thinning import Identity, Shape, blocks_of, rows_of, thin
 
 __all__ = ["Samples"]
 
@@ -41,19 +41,28 @@ class Samples:
         data = encode(Block([time], [[row[one]] for one in identities], {}))
         connection.execute(_INSERT, (operator_id, 0, columns_id, time, time, data))
 
-    def series(self, operator_id: int, window: Window) -> list[Series]:
-        """Samples of the window, ends included."""
+    def series(self, operator_id: int, window: Window, names: Container[str] | None = None) -> list[Series]:
+        """Samples of the window, ends included, of some names or of all."""
         series = _Assembly()
-        for shape, block in self._blocks(operator_id, window):
-            for identity, values in zip(shape.identities, block.columns, strict=True):
-                series.add(identity, block.times, values, window)
+        for shape, block, places in self._blocks(operator_id, window, lambda shape: shape.places(names)):
+            for place in places:
+                series.add(shape.identities[place], block.times, block.columns[place], window)
         return series.result()
 
-    def peaks(self, operator_id: int, window: Window) -> list[Series]:
-        """For each gauge its largest value since the sample before."""
+    def until(self, operator_id: int) -> float | None:
+        """The time of the last scrape."""
+        with self._connections.read() as connection:
+            (ends,) = connection.execute(
+                "SELECT max(ends) FROM samples WHERE operator_id = ?", (operator_id,)
+            ).fetchone()
+        return None if ends is None else float(ends)
+
+    def peaks(self, operator_id: int, window: Window, names: Container[str] | None = None) -> list[Series]:
+        """For each gauge, of some names or of all, its largest value since the sample before."""
         series = _Assembly()
-        for shape, block in self._blocks(operator_id, window):
-            for place in sorted(shape.gauges):
+        asked = self._blocks(operator_id, window, lambda shape: sorted(shape.gauges.intersection(shape.places(names))))
+        for shape, block, places in asked:
+            for place in places:
                 values = block.peaks.get(place, block.columns[place])
                 series.add(shape.identities[place], block.times, values, window)
         return series.result()
@@ -124,8 +133,13 @@ class Samples:
                 values.setdefault(identity, column[-1])
         return values
 
-    def _blocks(self, operator_id: int, window: Window) -> Iterator[tuple[Shape, Block]]:
-        """Blocks that reach into the window, in order of their beginning; single scrapes of one shape as one."""
+    def _blocks(
+        self, operator_id: int, window: Window, wanted: Callable[[Shape], Sequence[int]]
+    ) -> Iterator[tuple[Shape, Block, Sequence[int]]]:
+        """Blocks that reach into the window, in order of their beginning; single scrapes of one shape as one.
+
+        With each block its shape and the places in it that are wanted; the columns at all others are empty.
+        """
         with self._connections.read() as connection:
             found = connection.execute(
                 "SELECT columns_id, data FROM samples WHERE operator_id = ? AND tier BETWEEN 0 AND ? "
@@ -133,17 +147,17 @@ class Samples:
                 (operator_id, len(TIERS) - 1, window.start, window.end),
             ).fetchall()
             shapes = {columns_id: self._shape(connection, columns_id) for columns_id in {one for one, _ in found}}
-        single: dict[int, list[Row]] = {}
+        places = {columns_id: wanted(shape) for columns_id, shape in shapes.items()}
+        asked = {columns_id: frozenset(each) for columns_id, each in places.items()}
+        single: dict[int, list[Block]] = {}
         for columns_id, data in found:
-            block = _decoded(data)
+            block = _decoded(data, asked[columns_id])
             if len(block.times) > 1 or block.peaks:
-                yield shapes[columns_id], block
+                yield shapes[columns_id], block, places[columns_id]
             else:
-                values = [column[0] for column in block.columns]
-                single.setdefault(columns_id, []).append(Row(block.times[0], columns_id, values, {}))
-        for columns_id, rows in single.items():
-            for _, block in blocks_of(rows):
-                yield shapes[columns_id], block
+                single.setdefault(columns_id, []).append(block)
+        for columns_id, blocks in single.items():
+            yield shapes[columns_id], _one_of(blocks, len(shapes[columns_id].identities)), places[columns_id]
 
     def _columns_id(self, connection: sqlite3.Connection, identities: tuple[Identity, ...]) -> int:
         known = self._ids.get(identities)
@@ -182,9 +196,15 @@ def _read_shape(data: bytes | None) -> Shape:
     return Shape(tuple((name, tuple((key, value) for key, value in labels)) for name, labels in parsed))
 
 
-def _decoded(data: bytes) -> Block:
+def _one_of(blocks: Sequence[Block], columns: int) -> Block:
+    """One block of single scrapes of one shape."""
+    values = [list(chain.from_iterable(block.columns[place] for block in blocks)) for place in range(columns)]
+    return Block([block.times[0] for block in blocks], values, {})
+
+
+def _decoded(data: bytes, places: Container[int] | None = None) -> Block:
     try:
-        return decode(data)
+        return decode(data, places)
     except ValueError as error:
         raise StoreReadError(str(error)) from error
 
@@ -196,7 +216,7 @@ class _Assembly:
         self._series: dict[Identity, Series] = {}
         self._unordered: set[Identity] = set()
 
-    def add(self, identity: Identity, times: Sequence[float], values: Iterable[float], window: Window) -> None:
+    def add(self, identity: Identity, times: Sequence[float], values: Sequence[float], window: Window) -> None:
         """Add samples of a series, in order of time, as far as they lie in the window."""
         low, high = bisect_left(times, window.start), bisect_right(times, window.end)
         if low >= high:
@@ -207,13 +227,19 @@ class _Assembly:
         elif times[low] <= series.times[-1]:
             self._unordered.add(identity)
         series.times.extend(times[low:high])
-        series.values.extend(list(values)[low:high])
+        series.values.extend(values[low:high])
 
     def result(self) -> list[Series]:
         """All series, in order of name and labels; of samples at one time the last one added."""
+        # Most series of an operator have the same times, so the order of those is looked for once.
+        orders: dict[bytes, list[int]] = {}
         for identity in self._unordered:
             series = self._series[identity]
-            ordered = sorted(dict(zip(series.times, series.values, strict=True)).items())
-            times, values = zip(*ordered, strict=True)
-            self._series[identity] = Series(series.name, series.labels, array("d", times), array("d", values))
+            key = series.times.tobytes()
+            order = orders.get(key)
+            if order is None:
+                last = {time: place for place, time in enumerate(series.times)}
+                order = orders[key] = [last[time] for time in sorted(last)]
+            times, values = (array("d", map(each.__getitem__, order)) for each in (series.times, series.values))
+            self._series[identity] = Series(series.name, series.labels, times, values)
         return [self._series[identity] for identity in sorted(self._series)]

@@ -7,7 +7,7 @@ right after; reports, failures and changes also where the machine loses power.
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -217,18 +217,29 @@ class Store:
         with self._connections.write(durable=False) as connection:
             self._samples.add(connection, _operator_id(connection, operator), time, row)
 
-    def series(self, operator: str, window: Window) -> list[Series]:
-        """Samples of a window, ends included, as finely as they are still kept; fit for signals."""
-        operator_id = self._known(operator)
-        return [] if operator_id is None else self._samples.series(operator_id, window)
+    def series(self, operator: str, window: Window, names: Container[str] | None = None) -> list[Series]:
+        """Samples of a window, ends included, as finely as they are still kept; fit for signals.
 
-    def peaks(self, operator: str, window: Window) -> list[Series]:
+        Args:
+            operator: whose.
+            window: the time.
+            names: of the series that are wanted; None for all.
+        """
+        operator_id = self._known(operator)
+        return [] if operator_id is None else self._samples.series(operator_id, window, names)
+
+    def sampled_until(self, operator: str) -> float | None:
+        """Unix time of the last scrape of an operator that is kept; None where none is."""
+        operator_id = self._known(operator)
+        return None if operator_id is None else self._samples.until(operator_id)
+
+    def peaks(self, operator: str, window: Window, names: Container[str] | None = None) -> list[Series]:
         """Of each gauge, at the times of its samples in the window, the largest value since the sample before.
 
         For charts: samples that are no longer kept are in it. A mean over them would be too high.
         """
         operator_id = self._known(operator)
-        return [] if operator_id is None else self._samples.peaks(operator_id, window)
+        return [] if operator_id is None else self._samples.peaks(operator_id, window, names)
 
     def add_change(self, operator: str, time: float, setting: str, before: float | None, after: float | None) -> int:
         """Keep that a setting of an operator was seen to change at a Unix time; its id.

@@ -7,7 +7,7 @@ value of a gauge is kept beside, not as one more sample: a mean over time would 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from advisor.knowledge import find
@@ -40,6 +40,10 @@ class Shape:
         gauges = frozenset(at for at, name in enumerate(names) if not _is_counter(name))
         object.__setattr__(self, "gauges", gauges)
         object.__setattr__(self, "starts", frozenset(at for at in gauges if names[at] == _PROCESS_START))
+
+    def places(self, names: Container[str] | None) -> list[int]:
+        """Places of the series of some names, or of all."""
+        return [at for at, (name, _) in enumerate(self.identities) if names is None or name in names]
 
 
 @dataclass(frozen=True, slots=True)

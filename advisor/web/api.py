@@ -16,9 +16,10 @@ from advisor.errors import NothingToAnalyseError
 from advisor.store.records import OperatorStatus
 from advisor.web.changes import changes_of
 from advisor.web.comparing import both_reports, report_number
+from advisor.web.loads import SPANS, USUAL_SPAN
 from advisor.web.questions import ask, refusal, run_values
 from advisor.web.state import Service
-from advisor.web.values import change_values, row_values, status_values
+from advisor.web.values import change_values, key_values, priority_values, row_values, status_values
 from advisor.web.whatifasked import AskError
 from advisor.web.whatifs import BusyError
 
@@ -40,6 +41,8 @@ def blueprint(service: Service) -> Blueprint:
     api.add_url_rule("/openapi.json", "description", lambda: _answer(openapi()))
     api.add_url_rule("/operators", "operators", lambda: _operators(service))
     api.add_url_rule("/operators/<path:name>/reports", "reports", lambda name: _reports(service, name))
+    api.add_url_rule("/operators/<path:name>/keys", "keys", lambda name: _keys(service, name))
+    api.add_url_rule("/operators/<path:name>/priorities", "priorities", lambda name: _priorities(service, name))
     api.add_url_rule(
         "/operators/<path:name>/what-if", "ask_whatif", lambda name: _ask_whatif(service, name), methods=["POST"]
     )
@@ -67,6 +70,23 @@ def _reports(service: Service, name: str) -> Response:
     page = rows[:limit]
     following = url_for("api.reports", name=name, limit=limit, before=page[-1].id) if len(rows) > limit else None
     return _encoded({"reports": [row_values(one) for one in page], "next": following})
+
+
+def _keys(service: Service, name: str) -> Response:
+    _known(service, name)
+    return _encoded(key_values(service, name, _window(), _limit()))
+
+
+def _priorities(service: Service, name: str) -> Response:
+    _known(service, name)
+    return _encoded(priority_values(service, name, _window()))
+
+
+def _window() -> str:
+    window = request.args.get("window", USUAL_SPAN)
+    if window not in SPANS:
+        abort(HTTPStatus.BAD_REQUEST, f"window is one of {', '.join(SPANS)}, not {window!r}")
+    return window
 
 
 def _changes(service: Service, name: str) -> Response:

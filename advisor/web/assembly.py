@@ -6,7 +6,7 @@ import random
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from waitress.server import create_server
 
@@ -25,14 +25,11 @@ from advisor.web.notify import Notice, Notifier, NotifyRules
 from advisor.web.scheduler import Scheduler
 from advisor.web.security import Access
 from advisor.web.state import Service, Trouble
-from advisor.web.targets import rules_of, watched
+from advisor.web.targets import Watched, rules_of, watched
 from advisor.web.troubles import troubles_of
 from advisor.web.webhook import Webhook, WebhookSettings, webhooks_of
 from advisor.web.whatifline import LineRules
 from advisor.web.whatifs import Effort, WhatIfs
-
-if TYPE_CHECKING:
-    from advisor.web.keptscrape import KeptScrape
 
 __all__ = ["Advisor", "access_of"]
 
@@ -71,15 +68,16 @@ class Advisor:
         self._whatifs = _whatifs(config.whatif)
         self._kinds: dict[str, str] = {}
         self._webhooks: tuple[tuple[WebhookSettings, Webhook], ...] = ()
-        self._scrapes: tuple[KeptScrape, ...] = ()
         self._scraping = threading.Event()
         self._stale_seconds = math.inf
         self._access = _access(config, config.listen.host)
+        self._watched = Watched((), (), ())
         service = Service(
             self._store,
             self._scheduler.states,
             self._clock.wall,
             lambda name: self._kinds.get(name, "prometheus"),
+            self._keeping,
             lambda: self._stale_seconds,
             self.troubles,
             whatifs=self._whatifs,
@@ -100,7 +98,7 @@ class Advisor:
         self._scheduler.start()
         if self._whatifs is not None:
             self._whatifs.start()
-        for name, body in (("server", self._server.run), ("pruning", self._prune)):
+        for name, body in (("server", self._serve), ("pruning", self._prune)):
             threading.Thread(target=body, name=name, daemon=True).start()
 
     def apply(self, config: Config) -> None:
@@ -128,8 +126,8 @@ class Advisor:
         self._kinds = {one.name: one.kind for one in config.operators}
         self._scheduler.replace(found.targets, found.discoveries, rules_of(config.schedule))
         self._scraping.set()
+        self._watched = found
         self._scraping = until = threading.Event()
-        self._scrapes = found.scrapes
         for one in found.scrapes:
             threading.Thread(target=one.run, args=(until,), name=f"scrape {one.name}", daemon=True).start()
 
@@ -152,7 +150,7 @@ class Advisor:
             troubles_of(
                 self._store.problem,
                 {**self._history.not_kept, **self._sink.not_kept},
-                {one.name: (one.operator, one.health()) for one in self._scrapes},
+                {one.name: (one.operator, one.health()) for one in self._watched.scrapes},
                 {one.name: one.figures for one in webhooks},
                 [one.name for one in self._scheduler.states() if one.hangs],
             )
@@ -174,9 +172,22 @@ class Advisor:
                 if following.name == settings.name:
                     following.send(left)
 
+    def _keeping(self, operator: str) -> str:
+        """Why what it tells is not kept; of several replicas one that is kept is enough."""
+        problems = [one.health() for one in self._watched.scrapes if one.operator == operator]
+        return problems[0] if problems and all(problems) else ""
+
     def _tell(self, notices: Sequence[Notice]) -> None:
         for _, webhook in self._webhooks:
             webhook.send(notices)
+
+    def _serve(self) -> None:
+        try:
+            self._server.run()
+        except OSError:
+            # Its sockets are closed by another thread, while this one may be about to wait for them.
+            if not self._stop.is_set():
+                raise
 
     def _prune(self) -> None:
         # At once, so that the history knows the time from the start on: a clock that leaps later is then seen to leap.

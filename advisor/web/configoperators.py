@@ -10,6 +10,7 @@ from advisor.errors import SettingsError
 from advisor.sources.endpoint import Access
 from advisor.sources.fleetfile import checked_entry, file_stem
 from advisor.sources.fleetspec import FleetEntry, Name, PrometheusSpec, ScrapeSpec, Text
+from advisor.sources.logtime import duration_seconds
 from advisor.sources.sidecar import address
 from advisor.sources.strictyaml import refuse_unreal, with_place
 from advisor.web.configkeys import nearest
@@ -22,12 +23,15 @@ _FILES: Final = ("bearer_token_file", "password_file", "client_cert", "client_ke
 _MASK: Final = "***"
 _MOST_OPERATORS: Final = 10_000
 _STAND_IN: Final = "http://localhost:1"
+_SHORTEST_SECONDS, _LONGEST_SECONDS = 1.0, 600.0
+"""From one scrape of a sidecar to the next."""
 
 
 class SidecarSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A sidecar of the advisor: its URL, and how to get in."""
+    """A sidecar of the advisor: its URL, how often what it tells is kept, and how to get in."""
 
     url: Text
+    interval: Text = "15s"
     headers: dict[Text, str] = {}
     bearer_token_file: Text | None = None
     ca_file: Text | None = None
@@ -176,6 +180,13 @@ def _check_sidecar(spec: SidecarSpec) -> None:
         address(spec.url)
     except ValueError as error:
         raise msgspec.ValidationError(f"{error} - at `$.sidecar.url`") from None
+    try:
+        seconds = duration_seconds(spec.interval)
+    except ValueError as error:
+        raise msgspec.ValidationError(f"{error} - at `$.sidecar.interval`") from None
+    if not _SHORTEST_SECONDS <= seconds <= _LONGEST_SECONDS:
+        limits = f"{_SHORTEST_SECONDS:g}s to {_LONGEST_SECONDS:g}s"
+        raise msgspec.ValidationError(f"{limits} is possible, not {spec.interval!r} - at `$.sidecar.interval`")
     try:
         for name, value in spec.headers.items():
             Access.header(f"{name}: {value}")

@@ -1,18 +1,32 @@
-"""Operators that the service scrapes itself: one endpoint for ever, what it answers given to whoever keeps it."""
+"""Operators and sidecars that the service scrapes itself: one endpoint for ever, what it answers given to a keeper."""
 
 import threading
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
+from advisor.model.raw import Selection
 from advisor.signals.names import SELECTION
 from advisor.sources.endpoint import OPENMETRICS, Access, Endpoint, ScrapeFailedError, fetch
 from advisor.sources.exposition import Exposition, ExpositionParser, UnusableExpositionError
 from advisor.sources.scraping import Clock
 
-__all__ = ["Keeper", "KeptScrape"]
+__all__ = ["Keeper", "KeptScrape", "Wanted"]
 
 _SCRAPE_SECONDS: Final = 10.0
 _LEAST_SCRAPE_SECONDS: Final = 1.0
 """A scrape may take as long as its interval, within these."""
+_COUNTS: Final = ("scrapes_ok", "scrapes_failed", "not_kept", "malformed_lines", "samples_left_out")
+
+
+class Wanted(NamedTuple):
+    """What is kept of an answer.
+
+    Attributes:
+        selection: which samples.
+        most_samples: of one answer; those of a larger one that come last are not kept, and counted.
+    """
+
+    selection: Selection = SELECTION
+    most_samples: int = 100_000
 
 
 class Keeper(Protocol):
@@ -21,6 +35,9 @@ class Keeper(Protocol):
     def keep(self, operator: str, time: float, exposition: Exposition) -> None:
         """Take one scrape; ``time`` is the Unix time at which it began. From the thread of that scraper."""
         ...
+
+
+_USUAL: Final = Wanted()
 
 
 class KeptScrape:
@@ -33,6 +50,7 @@ class KeptScrape:
         interval_seconds: from the begin of one scrape to that of the next.
         keeper: takes each scrape.
         clock: the time, and how to wait.
+        wanted: what is kept of an answer; by default what an analysis of an operator reads.
     """
 
     def __init__(
@@ -44,6 +62,7 @@ class KeptScrape:
         *,
         keeper: Keeper,
         clock: Clock | None = None,
+        wanted: Wanted = _USUAL,
     ) -> None:
         self.operator = operator
         self.name = f"scrape {operator} {endpoint.instance}"
@@ -52,15 +71,16 @@ class KeptScrape:
         self._interval = interval_seconds
         self._keeper = keeper
         self._clock = clock or Clock()
+        self._wanted = wanted
         self._error = ""
-        self._counts = {"scrapes_ok": 0, "scrapes_failed": 0, "not_kept": 0, "malformed_lines": 0}
+        self._counts = dict.fromkeys(_COUNTS, 0)
 
     def health(self) -> str:
         """Why the last scrape failed or was not kept; "" where all is well."""
         return self._error
 
     def counters(self) -> dict[str, int]:
-        """Scrapes by outcome, and lines that could not be read."""
+        """Scrapes by outcome, lines that could not be read, and samples that were too many to keep."""
         return dict(self._counts)
 
     def run(self, stop: threading.Event) -> None:
@@ -74,7 +94,7 @@ class KeptScrape:
     def once(self) -> None:
         """One scrape."""
         time = round(self._clock.wall(), 3)
-        parser = ExpositionParser(SELECTION, self._endpoint.instance)
+        parser = ExpositionParser(self._wanted.selection, self._endpoint.instance)
         seconds = min(_SCRAPE_SECONDS, max(_LEAST_SCRAPE_SECONDS, self._interval))
         try:
             kind = fetch(self._endpoint, self._access, seconds, parser.feed)
@@ -87,6 +107,9 @@ class KeptScrape:
             return
         self._counts["scrapes_ok"] += 1
         self._counts["malformed_lines"] += exposition.malformed
+        most = self._wanted.most_samples
+        self._counts["samples_left_out"] += max(0, len(exposition.samples) - most)
+        exposition = exposition._replace(samples=exposition.samples[:most])
         try:
             self._keeper.keep(self.operator, time, exposition)
         except Exception as error:  # noqa: BLE001 - a full disk must not end the scraping

@@ -36,6 +36,8 @@ _PLACES: Final = (
 _TABS: Final = (
     ("pages.operator", "Report"),
     ("pages.whatif", "What-if"),
+    ("pages.keys", "Keys"),
+    ("pages.priorities", "Priorities"),
     ("pages.changes", "Changes"),
     ("pages.operator_data", "Data"),
 )

@@ -1,7 +1,7 @@
 """What the pages read: the store, and how the schedule goes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -9,6 +9,7 @@ from advisor.analysis.changes import ChangeRules
 from advisor.model.report import Report
 from advisor.store.records import OperatorStatus, ReportRow
 from advisor.store.store import Store
+from advisor.web.loads import Loads
 from advisor.web.scheduler import RunState
 from advisor.web.whatifs import WhatIfs
 
@@ -41,6 +42,7 @@ class Service:
         targets: how each target's schedule goes.
         kind: how a target is reached: prometheus, scrape or sidecar; "" where that is not known.
         clock: Unix seconds.
+        keeping: why what an operator or its sidecar tells is not kept just now; "" where it is, or need not be.
         stale_after: from which age on a report is called stale, in seconds; it changes with the schedule.
         troubles: what goes wrong now, beside analyses that fail.
         whatifs: runs what-ifs; None where they are turned off.
@@ -51,10 +53,16 @@ class Service:
     targets: Callable[[], Sequence[RunState]]
     clock: Callable[[], float]
     kind: Callable[[str], str] = lambda _: ""
+    keeping: Callable[[str], str] = lambda _: ""
     stale_after: Callable[[], float] = lambda: 900.0
     troubles: Callable[[], Sequence[Trouble]] = tuple
     whatifs: WhatIfs | None = None
     change_rules: Callable[[], ChangeRules] = ChangeRules
+    loads: Loads = field(init=False, repr=False, compare=False)
+    """Histories of keys and priorities."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loads", Loads(self.store, self.clock))
 
     @property
     def stale_seconds(self) -> float:

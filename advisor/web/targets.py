@@ -14,6 +14,7 @@ from advisor.analysis import Options, Source, load_source
 from advisor.analysis.fleetsources import discovered, observing_seconds
 from advisor.model.report import Report
 from advisor.model.signal import Window
+from advisor.signals.sidecarnames import SIDECAR_SELECTION
 from advisor.sources.fleetfile import access_of, scrape_plan
 from advisor.sources.fleetspec import PrometheusSpec, ScrapeSpec
 from advisor.sources.logtime import duration_seconds
@@ -21,12 +22,13 @@ from advisor.sources.prometheus.client import PrometheusClient
 from advisor.sources.prometheus.discovery import Where, find_operators
 from advisor.sources.prometheus.promql import Matcher
 from advisor.sources.scraping import Clock
+from advisor.sources.sidecar import address, metrics_address
 from advisor.store.errors import StoreWriteError
 from advisor.web.analysing import Analyse, Analysed, Task, access_to, analysed, apart, told_of
 from advisor.web.config import ScheduleSettings
-from advisor.web.configoperators import OperatorSpec
+from advisor.web.configoperators import OperatorSpec, SidecarSpec
 from advisor.web.due import DueRules
-from advisor.web.keptscrape import Keeper, KeptScrape
+from advisor.web.keptscrape import Keeper, KeptScrape, Wanted
 from advisor.web.scheduler import Discovery, Target
 
 __all__ = [
@@ -43,6 +45,8 @@ __all__ = [
 _LOG: Final = logging.getLogger(__name__)
 _GRACE_SECONDS: Final = 5.0
 """A worker process may take so long to start and to be ended."""
+_MOST_SIDECAR_SAMPLES: Final = 500
+"""Of one scrape: as many series as a sidecar exposes in all, unless it was told otherwise."""
 
 
 class History(Keeper, Protocol):
@@ -258,8 +262,8 @@ def watched(
         operators: as the configuration has them.
         schedule: how long an analysis may take, and how far back it looks.
         options: of all analyses.
-        history: keeps what is scraped directly, so that an analysis looks back; without one, each analysis scrapes for
-            as long as the operator's ``for`` says.
+        history: keeps what is scraped directly, so that an analysis looks back, and what sidecars tell of keys and
+            priorities; without one, each analysis scrapes for as long as the operator's ``for`` says.
         run: how analyses are run that read no history.
         clock: the time.
         bases: who keeps what a what-if can rest on; nobody where None.
@@ -280,6 +284,8 @@ def watched(
             scrapes.extend(_scrapes(spec.name, spec.scrape, history, clock))
         else:
             targets.append(OperatorTarget(spec, options, schedule.timeout_seconds, run, clock, bases))
+            if spec.sidecar is not None and history is not None:
+                scrapes.append(_sidecar_scrape(spec.name, spec.sidecar, history, clock))
     return Watched(tuple(targets), tuple(discoveries), tuple(scrapes))
 
 
@@ -297,3 +303,15 @@ def _scrapes(operator: str, spec: ScrapeSpec, keeper: Keeper, clock: Clock) -> l
     endpoints, plan = scrape_plan(spec)
     access = access_to(spec)
     return [KeptScrape(operator, one, access, plan.interval, keeper=keeper, clock=clock) for one in endpoints]
+
+
+def _sidecar_scrape(operator: str, spec: SidecarSpec, keeper: Keeper, clock: Clock) -> KeptScrape:
+    return KeptScrape(
+        operator,
+        metrics_address(address(spec.url)),
+        access_to(spec),
+        duration_seconds(spec.interval),
+        keeper=keeper,
+        clock=clock,
+        wanted=Wanted(SIDECAR_SELECTION, _MOST_SIDECAR_SAMPLES),
+    )

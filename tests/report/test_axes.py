@@ -26,6 +26,10 @@ BEGIN = 1795980685.0  # 2026-11-29 19:31:25 UTC
         (300.0, "seconds", ["0", "2 min", "4 min", "6 min"]),
         (30000.0, "seconds", ["0", "3 h", "6 h", "9 h"]),
         (400000.0, "seconds", ["0", "48 h", "96 h", "144 h"]),
+        (0.0, "ratio", ["0", "50%", "100%"]),
+        (0.004, "ratio", ["0", "1%"]),
+        (0.17, "ratio", ["0", "5%", "10%", "15%", "20%"]),
+        (1.0, "ratio", ["0", "50%", "100%"]),
     ],
 )
 def test_values_have_round_ticks(highest: float, unit: str, labels: list[str]) -> None:

@@ -28,6 +28,21 @@ def test_a_block_that_does_not_fit_its_head_is_damaged(head: tuple[int, int, int
         decode(struct.pack("<BIII", *head) + zlib.compress(bytes(16)))
 
 
+@pytest.mark.parametrize(
+    ("block", "wanted"),
+    [
+        (BLOCK, Block([1.0, 2.0], [(), [5.0, 5.0]], {1: [5.0, 6.0]})),
+        (Block([1.0], [[3.0], [4.0]], {}), Block([1.0], [(), [4.0]], {})),
+    ],
+)
+def test_columns_that_are_asked_for(block: Block, wanted: Block) -> None:
+    """All others are empty, and times are there."""
+    found = decode(encode(block), frozenset({1}))
+    assert list(found.times) == list(wanted.times)
+    assert [list(column) for column in found.columns] == [list(column) for column in wanted.columns]
+    assert {place: list(values) for place, values in found.peaks.items()} == wanted.peaks
+
+
 def test_a_minus_zero_stays_one() -> None:
     """Bits are kept, not only values."""
     assert repr(decode(encode(Block([1.0, 2.0], [[-0.0, 1.0]], {}))).columns) == repr([(-0.0, 1.0)])

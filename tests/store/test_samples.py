@@ -66,6 +66,28 @@ def test_series_come_and_go(store: Store) -> None:
     assert list(one(found, "workqueue_adds_total").values) == [1.0, 2.0, 4.0]
 
 
+def test_some_names_alone(store: Store) -> None:
+    """Of single scrapes and of what was thinned, whatever else a scrape had."""
+    fill(store, NOW - 6 * HOUR, NOW, 60.0)
+    store.prune(NOW)
+    store.add_samples("a", NOW + 1.0, [*samples_of(5.0, 2.0), ("extra", (), 1.0)])
+    names = frozenset({"workqueue_depth", "none"})
+    assert store.series("a", ALL, names) == [one(store.series("a", ALL), "workqueue_depth")]
+    assert store.peaks("a", ALL, names) == [one(store.peaks("a", ALL), "workqueue_depth")]
+    assert store.series("a", ALL, frozenset({"extra"})) == [one(store.series("a", ALL), "extra")]
+    assert store.peaks("a", ALL, frozenset({"workqueue_adds_total"})) == []
+
+
+def test_until_when_there_are_samples(store: Store) -> None:
+    """The time of the last scrape, also where that was thinned; None where there is none."""
+    assert store.sampled_until("a") is None
+    fill(store, NOW - 6 * HOUR, NOW - 4 * HOUR, 60.0)
+    store.prune(NOW)
+    assert store.sampled_until("a") == NOW - 4 * HOUR
+    store.add_samples("a", NOW, samples_of(1.0, 1.0))
+    assert store.sampled_until("a") == NOW
+
+
 def test_old_samples_are_thinned_by_age(store: Store) -> None:
     """All of two hours, one a minute for two days, one in ten minutes before that, none after thirty days."""
     now = MIDNIGHT + 3 * DAY

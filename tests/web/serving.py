@@ -57,6 +57,9 @@ class World:
     store: Store = field(default_factory=lambda: Store.open(None, now=NOW))
     now: float = NOW
     troubles: Sequence[Trouble] = ()
+    kind: str = "prometheus"
+    problem: str = ""
+    """Why nothing is kept just now."""
 
     def analysed(self, operator: str, time: float = NOW - 60.0, **changed: object) -> int:
         """Keep a report of an operator; its verdict may be changed."""
@@ -67,7 +70,12 @@ class World:
     def client(self) -> FlaskClient:
         """A client that asks by this machine's name."""
         service = Service(
-            self.store, lambda: self.targets, lambda: self.now, lambda _: "prometheus", troubles=lambda: self.troubles
+            self.store,
+            lambda: self.targets,
+            lambda: self.now,
+            lambda _: self.kind,
+            lambda _: self.problem,
+            troubles=lambda: self.troubles,
         )
         app = create_app(service, self.access)
         app.testing = False

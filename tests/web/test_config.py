@@ -220,6 +220,8 @@ def test_errors_name_key_and_file(text: str, message: str, tmp_path: Path) -> No
         ("name = 'a'\nscrape = {urls = []}", "at `operators[0].scrape.urls`"),
         ("name = 'a'\nscrape = {urls = ['http://x'], interval = 'soon'}", "'soon' is no duration"),
         ("name = 'a'\nsidecar = {url = 'x'}", "at `operators[0].sidecar.url`"),
+        ("name = 'a'\nsidecar = {url = 'http://x', interval = 'soon'}", "at `operators[0].sidecar.interval`"),
+        ("name = 'a'\nsidecar = {url = 'http://x', interval = '11m'}", "1s to 600s is possible, not '11m'"),
         ("name = 'a'\nsidecar = {url = 'http://x', headers = {'a b' = 'c'}}", "at `operators[0].sidecar.headers`"),
         ("name = 'a'\nsidecar = {url = 'http://x'}\nargs = \"'\"", "at `operators[0].args`"),
         ("name = ' a'\nsidecar = {url = 'http://x'}", "a name has no blanks around it"),

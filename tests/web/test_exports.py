@@ -9,7 +9,10 @@ from tests.web.changing import Watched, advised
 from tests.web.serving import NOW, World, failure, target
 from tests.web.test_pages import HOSTILE
 
-PAGES = ["/", "/operators/one", "/changes/one", "/compare", "/findings", "/findings/hot-key", "/data", "/data/one"]
+PAGES = [
+    *("/", "/operators/one", "/keys/one", "/priorities/one", "/changes/one", "/compare"),
+    *("/findings", "/findings/hot-key", "/data", "/data/one"),
+]
 
 
 def filled(name: str = "one") -> World:

@@ -9,7 +9,18 @@ from typing import Final
 from flask import Blueprint, Response, abort
 
 from advisor.web.assets import asset
-from advisor.web.pages import changes, compare, data, findings, fleet, operator, operatordata, whatif
+from advisor.web.pages import (
+    changes,
+    compare,
+    data,
+    findings,
+    fleet,
+    keys,
+    operator,
+    operatordata,
+    priorities,
+    whatif,
+)
 from advisor.web.state import Service
 
 __all__ = ["blueprint"]
@@ -17,6 +28,8 @@ __all__ = ["blueprint"]
 _PAGES: Final[tuple[Callable[[Blueprint, Service], None], ...]] = (
     fleet.register,
     operator.register,
+    keys.register,
+    priorities.register,
     whatif.register,
     changes.register,
     compare.register,
