@@ -9,7 +9,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
 
 PYTHON ?= python3
-EXAMPLE ?= advisor/examples/saturated-one-worker
+# `make demo DEMO_ARGS=--open` opens a browser as well, DEMO_ARGS=--check tells what was found and ends.
+DEMO_ARGS ?=
 # Passed on to pytest, for example: make unit PYTEST_ARGS="-p randomly -p no:cacheprovider -p 'randomly_seed=1'"
 PYTEST_ARGS ?=
 # Processes that share the tests. A file's tests stay together, since they may share a server.
@@ -30,9 +31,9 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: .venv/.stamp build ## install into .venv and analyse a recorded operator
+demo: .venv/.stamp build ## install into .venv and watch a simulated operator go through faults, in a browser
 	$(DEMO)/python -m pip install --quiet --no-deps --force-reinstall dist/*.whl
-	$(DEMO)/kuberay-advisor analyze --recording $(EXAMPLE)
+	$(DEMO)/kuberay-advisor demo $(DEMO_ARGS)
 
 .PHONY: test
 test: system-deps lint types layers unit lab-smoke ## run every check and test, as CI does

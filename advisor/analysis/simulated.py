@@ -23,7 +23,15 @@ from advisor.twin.result import RunResult
 from advisor.twin.simulation import Simulation
 from advisor.twin.watcher import Watcher
 
-__all__ = ["DEFAULT_START", "RecordingPlan", "arguments_of", "operator_of", "record_simulation", "version_of"]
+__all__ = [
+    "DEFAULT_START",
+    "RecordingPlan",
+    "answer_of",
+    "arguments_of",
+    "operator_of",
+    "record_simulation",
+    "version_of",
+]
 
 DEFAULT_START = 1_767_225_600.0
 """2026-01-01 00:00 UTC: a run that is asked for twice is the same to the byte."""
@@ -34,6 +42,7 @@ _TARGET = (
     ("pod", "kuberay-operator-0"),
 )
 """What Prometheus adds to each series of the operator's own endpoint, unless it has such a label."""
+_ALL = ("instance",)
 _METRICS, _LOG, _OBJECTS, _SETUP = "metrics.om.gz", "operator.log.gz", "objects.jsonl.gz", "setup.json"
 
 
@@ -52,17 +61,17 @@ class RecordingPlan:
     selection: Selection | None = SELECTION
 
 
-def operator_of(file: WorkloadFile, start: float) -> Operator:
+def operator_of(file: WorkloadFile, start: float, *, keeps_lines: bool = True) -> Operator:
     """The operator of a workload file, ready to run and looked at from the beginning.
 
     Args:
         file: what it says.
         start: Unix seconds at which the run begins.
+        keeps_lines: whether it has a log and tells of changes of objects.
     """
     source = random.Random(file.seed)  # noqa: S311 - nothing secret
-    operator = Operator(
-        Simulation(file.workload, file.settings, file.world, source), Watcher(start_ms=round(start * 1000))
-    )
+    watcher = Watcher(start_ms=round(start * 1000), keeps_lines=keeps_lines)
+    operator = Operator(Simulation(file.workload, file.settings, file.world, source), watcher)
     workers = dict.fromkeys((*CONTROLLERS, *sorted(file.settings.gates)), file.settings.concurrency)
     operator.watcher.leads(0, workers | {name: FIXED_WORKERS[name] for name in workers.keys() & FIXED_WORKERS.keys()})
     return operator
@@ -194,6 +203,27 @@ def exposition_of(operator: Operator, selection: Selection | None) -> Exposition
     ]
     types = {family.name: family.kind for family in (*own, *foreign)} | {"up": "gauge"}
     return Exposition(samples, types, 0, ended=True)
+
+
+def answer_of(operator: Operator, selection: Selection, instance: str) -> Exposition:
+    """What a scrape of the operator's own endpoint would come to, without writing and reading its text.
+
+    Args:
+        operator: that is up.
+        selection: the samples to keep.
+        instance: value of the label ``instance``, as the scraper gives it.
+    """
+    families, summed = list(operator_families(operator)), selection.aggregated
+    samples = [
+        Sample(name, _with_instance(labels, instance) if "instance" in summed.get(name, _ALL) else labels, value)
+        for name, labels, value in _selected(families, selection)
+    ]
+    return Exposition(samples, {one.name: one.kind for one in families if one.samples}, 0, ended=True)
+
+
+@lru_cache(maxsize=4096)
+def _with_instance(labels: Labels, instance: str) -> Labels:
+    return tuple(sorted((*labels, ("instance", instance))))
 
 
 @lru_cache(maxsize=4096)

@@ -19,7 +19,7 @@ class LiveOperator:
     Safe to use from several threads.
 
     Args:
-        operator: that has not begun.
+        operator: goes on from where it is.
         pace: virtual seconds for each of the clock's.
         clock: seconds that never go back.
 
@@ -34,7 +34,7 @@ class LiveOperator:
         self._operator = operator
         self._pace = pace
         self._clock = clock
-        self._begin = clock()
+        self._begin = clock() - operator.simulation.engine.now_ns / 1e9 / pace
         self._lock = threading.Lock()
         with self._lock:
             self._publish()

@@ -17,6 +17,7 @@ _MODULES = {
     "analyze": "advisor.cli.analyze",
     "backtest": "advisor.cli.backtest",
     "compare": "advisor.cli.compare",
+    "demo": "advisor.cli.demo",
     "explain": "advisor.cli.reference",
     "metrics": "advisor.cli.reference",
     "record": "advisor.cli.record",
@@ -58,6 +59,7 @@ def _import(name: str) -> ModuleType:
 def cli() -> None:
     """Tell what holds a KubeRay operator back, what to set, and why.
 
-    Exit codes: 0 done; 1 what --fail-on or --fail-on-worse asks for is the case; 2 wrong use; 3 input cannot be read or
-    output cannot be written; 4 nothing to analyse; 70 fault of this program; 130 interrupted.
+    Exit codes: 0 done; 1 what --fail-on or --fail-on-worse asks for is the case, or a check of the demo failed; 2 wrong
+    use; 3 input cannot be read or output cannot be written; 4 nothing to analyse; 70 fault of this program; 130
+    interrupted.
     """

@@ -75,18 +75,19 @@ class Request:
         client: which of the operator's clients sends it.
         bucket: of that client and kind; None without a limiter.
         delays_ns: time outside the server's line, one of these at random.
+        usual_ns: the same while the server is as usual.
         choices: how many these are.
         refusal: how many are refused; None for none.
         counts: shared by requests that differ in their refusal alone.
     """
 
-    __slots__ = ("bucket", "choices", "client", "counts", "delays_ns", "kind", "refusal", "verb")
+    __slots__ = ("bucket", "choices", "client", "counts", "delays_ns", "kind", "refusal", "usual_ns", "verb")
 
     def __init__(self, verb: str, kind: str, client: str, delays_ns: tuple[int, ...]) -> None:
         self.verb = verb
         self.kind = kind
         self.client = client
-        self.delays_ns = delays_ns
+        self.delays_ns = self.usual_ns = delays_ns
         self.choices = float(len(delays_ns))
         self.bucket: TokenBucket | None = None
         self.refusal: Refusal | None = None
@@ -158,7 +159,7 @@ class Client:
 
     def refused(self, request: Request, refusal: Refusal) -> Request:
         """The same request, some of which are refused; counted with it."""
-        variant = Request(request.verb, request.kind, request.client, request.delays_ns)
+        variant = Request(request.verb, request.kind, request.client, request.usual_ns)
         variant.refusal = refusal
         variant.counts = request.counts
         self._variants.append(variant)
@@ -170,6 +171,11 @@ class Client:
         self._buckets = buckets
         for request in (*self.requests, *self._variants):
             self._connect(request)
+
+    def stretch(self, factor: float) -> None:
+        """Let requests take so many times as long as usual from now on, apart from their work in the server's line."""
+        for request in (*self.requests, *self._variants):
+            request.delays_ns = tuple(round(one * factor) for one in request.usual_ns)
 
     def send(self, call: Call) -> None:
         """Send the call's request; `answered` is called when it is through."""

@@ -130,6 +130,7 @@ class Operator:
     def _restarted(self) -> None:
         self._before = self._cpu()
         self.unfinished.clear()
+        self.watcher.resized(self.simulation.settings.concurrency)
 
     def refresh(self) -> None:
         """Set the gauges of unfinished work."""

@@ -46,18 +46,25 @@ class Stamps:
 class LogLines:
     """Writes lines, those of a reconcile with its key and id.
 
+    Args:
+        stamps: for times.
+        is_kept: whether lines are written at all; half of a run's time goes into them.
+
     Attributes:
         lines: those written and not yet taken away, each without its end.
     """
 
-    def __init__(self, stamps: Stamps) -> None:
+    def __init__(self, stamps: Stamps, *, is_kept: bool = True) -> None:
         self.lines: list[str] = []
+        self._is_kept = is_kept
         self._stamps = stamps
         self._reconciles = 0
 
     def owner(self, controller: str, key: str) -> str:
         """What each line of one new reconcile has behind its message."""
         self._reconciles += 1
+        if not self._is_kept:
+            return ""
         namespace, _, name = key.rpartition("/")
         shown = _json({"name": name, "namespace": namespace})
         field = _SPECS[controller].key_field
@@ -67,12 +74,15 @@ class LogLines:
         self, now_ns: int, controller: str, owner: str, message: str, *, level: str = "info", **fields: object
     ) -> None:
         """A line of a reconcile; in names of fields a double underscore is a space, a single one stays."""
+        if not self._is_kept:
+            return
         logger = _SPECS[controller].logger
         self._write(now_ns, level, logger, message, f",{owner}" + _tail(fields))
 
     def plain(self, now_ns: int, logger: str, message: str, **fields: object) -> None:
         """A line of no reconcile; an empty logger is left out."""
-        self._write(now_ns, "info", logger, message, _tail(fields))
+        if self._is_kept:
+            self._write(now_ns, "info", logger, message, _tail(fields))
 
     def workers_started(self, now_ns: int, controller: str, count: int) -> None:
         """What each controller writes once it leads."""

@@ -58,9 +58,11 @@ class ObjectLines:
         clusters: RayClusters by key.
         owners: RayJobs and RayServices by kind and key.
         pods: how many there are.
+        is_kept: whether lines are written at all.
     """
 
     stamps: Stamps
+    is_kept: bool = True
     lines: list[str] = field(default_factory=list)
     clusters: dict[str, KnownCluster] = field(default_factory=dict)
     owners: dict[tuple[str, str], KnownOwner] = field(default_factory=dict)
@@ -146,6 +148,8 @@ class ObjectLines:
         self, now_ns: int, event: str, kind: str, key: str, fields: Mapping[str, object], created_ns: int
     ) -> None:
         self._version += 1
+        if not self.is_kept:
+            return
         namespace, _, name = key.rpartition("/")
         line = {
             "t": self.stamps.unix_seconds(now_ns),

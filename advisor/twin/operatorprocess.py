@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from advisor.queueing.tokenbucket import ClientBuckets
 from advisor.twin.events import EventRecorder
 from advisor.twin.lease import Lease
+from advisor.twin.parameters import OperatorSettings
 from advisor.twin.workers import Program, TwinController, Workshop
 
 __all__ = ["Controlled", "OperatorProcess"]
@@ -55,6 +56,10 @@ class OperatorProcess:
         self._events = events
         self._kinds = kinds
         self.lease = Lease(shop.engine, shop.client)
+
+    def set_up(self, settings: OperatorSettings) -> None:
+        """Start the next process with other settings."""
+        self._shop = replace(self._shop, settings=settings)
 
     def start(self, *, is_first: bool = False) -> None:
         """Begin: full buckets, empty queues, a lease that is held.

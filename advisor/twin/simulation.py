@@ -1,5 +1,7 @@
 """One run: an operator, a world and a load put together, and driven as far as wanted."""
 
+from dataclasses import replace
+
 from advisor.knowledge.programs import FIXED_WORKERS
 from advisor.twin.client import Client, Random
 from advisor.twin.cluster import Cluster
@@ -59,6 +61,7 @@ class Simulation:
     """A run in progress.
 
     Attributes:
+        settings: of the operator's process that runs, or is started next.
         engine: virtual time.
         line: the API server's work.
         cpu: the operator's CPU.
@@ -106,7 +109,7 @@ class Simulation:
         self._depth_samples: list[DepthSample] = []
         self._sample_ns = round((sample_seconds or 0.0) * _SECOND_NS)
         self._end_ns = round(workload.duration_seconds * _SECOND_NS) if workload.duration_seconds is not None else None
-        self._is_started = False
+        self._users: Users | None = None
         self._is_over = False
 
     @property
@@ -133,11 +136,22 @@ class Simulation:
         """Go on to a time, or to the end of the workload, which is not gone beyond."""
         if self._is_over:
             return
-        if not self._is_started:
+        if self._users is None:
             self._start()
         until = self.workload.limit_seconds if to_seconds is None else to_seconds
         until_ns = round(until * _SECOND_NS)
         self.engine.run(until_ns if self._end_ns is None else min(until_ns, self._end_ns))
+
+    def plan(self, more: Workload) -> None:
+        """Let more happen in a run that has begun.
+
+        Args:
+            more: arrivals, scalings, deletions, writers, restarts and slowdowns, none of them in the past. Kinds of
+                objects have their controllers from the start, and the end of the run stays what it is.
+        """
+        assert self._users is not None  # noqa: S101 - there are users once it has begun
+        self._users.start(replace(more, existing=()))
+        self._plan_outages(more)
 
     def result(self) -> RunResult:
         """What the run has come to so far."""
@@ -177,22 +191,27 @@ class Simulation:
         return controlled
 
     def _start(self) -> None:
-        self._is_started = True
         work_ns = round(self.world.server_work_seconds * _SECOND_NS)
         self.operator.start(is_first=True)
-        users = Users(self.engine, self.line, work_ns, self.clusters, self.jobs, self.services)
+        self._users = users = Users(self.engine, self.line, work_ns, self.clusters, self.jobs, self.services)
         users.on_deleted = self._deleted
         users.start(self.workload)
         for one in self._gated.values():
             one.settle()
         for kind in _LABELS:
             self._spread_timers(kind, [one for one in self.workload.existing if one.kind == kind])
-        for restart in self.workload.restarts:
-            self.engine.at(round(restart.at_seconds * _SECOND_NS), self._stop_operator, restart)
+        self._plan_outages(self.workload)
         for _ in range(self.settings.replicas - 1):
             Standby(self.engine, self.line, work_ns).start()
         if self._sample_ns:
             self.engine.at(0, self._sample)
+
+    def _plan_outages(self, workload: Workload) -> None:
+        for restart in workload.restarts:
+            self.engine.at(round(restart.at_seconds * _SECOND_NS), self._stop_operator, restart)
+        for slow in workload.slowdowns:
+            self.engine.at(round(slow.from_seconds * _SECOND_NS), self.client.stretch, slow.factor)
+            self.engine.at(round(slow.to_seconds * _SECOND_NS), self.client.stretch, 1.0)
 
     def _spread_timers(self, kind: str, existing: list[Existing]) -> None:
         """Objects at rest wait for their timers, evenly spread; so do the clusters of RayJobs and RayServices."""
@@ -209,7 +228,13 @@ class Simulation:
     def _stop_operator(self, restart: Restart) -> None:
         if self.operator.is_up:
             self.operator.stop()
+            if restart.settings is not None:
+                self._set_up(restart.settings)
             self.engine.at(self.engine.now_ns + round(restart.down_seconds * _SECOND_NS), self._start_operator)
+
+    def _set_up(self, asked: OperatorSettings) -> None:
+        self.settings = replace(self.settings, concurrency=asked.concurrency, qps=asked.qps, burst=asked.burst)
+        self.operator.set_up(self.settings)
 
     def _start_operator(self, _: object) -> None:
         self.operator.start()

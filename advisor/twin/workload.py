@@ -5,7 +5,20 @@ Times are seconds from the start of a run. Keys are "namespace/name".
 
 from dataclasses import dataclass
 
-__all__ = ["KINDS", "Arrival", "CronJob", "Deletion", "Existing", "Restart", "Scaling", "Workload", "Writer"]
+from advisor.twin.parameters import OperatorSettings
+
+__all__ = [
+    "KINDS",
+    "Arrival",
+    "CronJob",
+    "Deletion",
+    "Existing",
+    "Restart",
+    "Scaling",
+    "Slowdown",
+    "Workload",
+    "Writer",
+]
 
 KINDS = ("RayCluster", "RayJob", "RayService")
 
@@ -121,10 +134,28 @@ class Restart:
     Attributes:
         at_seconds: when it ends; 0 lets the run begin with a process that starts.
         down_seconds: until the next one has its caches and the lease.
+        settings: what the next one is started with: workers, QPS and Burst of these are taken over, all else stays as
+            the run began; None for those before.
     """
 
     at_seconds: float
     down_seconds: float = 5.0
+    settings: OperatorSettings | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slowdown:
+    """The API server answers the operator more slowly for a time.
+
+    Attributes:
+        factor: by which each request's own delay grows.
+        from_seconds: when it begins.
+        to_seconds: when it ends.
+    """
+
+    factor: float
+    from_seconds: float
+    to_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +170,7 @@ class Workload:
         writers: who else writes.
         restarts: of the operator.
         cron_jobs: RayCronJobs, which run where their controller is on.
+        slowdowns: of the API server; at most one at a time.
         duration_seconds: length of the run; None ends it when all arrivals are ready, all scalings have got what they
             asked for, and `tail_seconds` have passed.
         tail_seconds: how long to look on after that.
@@ -152,6 +184,7 @@ class Workload:
     writers: tuple[Writer, ...] = ()
     restarts: tuple[Restart, ...] = ()
     cron_jobs: tuple[CronJob, ...] = ()
+    slowdowns: tuple[Slowdown, ...] = ()
     duration_seconds: float | None = None
     tail_seconds: float = 2.0
     limit_seconds: float = 7200.0

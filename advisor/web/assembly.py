@@ -93,6 +93,16 @@ class Advisor:
         """Where it serves."""
         return f"http://{self._server.effective_host}:{self._server.effective_port}/"
 
+    @property
+    def store(self) -> Store:
+        """Its history."""
+        return self._store
+
+    @property
+    def sink(self) -> StoreSink:
+        """Takes what analyses come to; whoever analyses beside the schedule gives it here."""
+        return self._sink
+
     def start(self) -> None:
         """Begin, in threads."""
         self._scheduler.start()

@@ -69,9 +69,12 @@ class Login:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """The database of history, and how long what is kept in it; docs/store.md says what each is."""
+    """The database of history, and how long what is kept in it; docs/store.md says what each is.
 
-    path: Path
+    Without a path it is kept in memory, which only a program can ask for.
+    """
+
+    path: Path | None
     each_report_seconds: float
     reports_seconds: float
     failures_seconds: float

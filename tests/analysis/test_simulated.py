@@ -257,6 +257,21 @@ class TestLive:
         assert "workqueue_depth" in names
         assert "kube_pod_container_resource_limits" in {family.name for family in live.container_metrics()}
 
+    def test_one_that_has_begun(self) -> None:
+        """It goes on from where it is, and after a restart its log tells the workers that it is then started with."""
+        workload = Workload(existing=EXISTING, restarts=(Restart(30.0, 2.0, replace(SETTINGS, concurrency=7)),))
+        operator = operator_of(file_of(replace(workload, duration_seconds=60.0)), DEFAULT_START)
+        operator.live(20_000_000_000)
+        clock = [100.0]
+        live = LiveOperator(operator, 2.0, lambda: clock[0])
+        assert live.seconds == 20.0
+        clock[0] += 10.0
+        live.catch_up()
+        assert live.seconds == 40.0
+        workers = [line for line in live.log.read(0)[0] if "worker count" in line]
+        assert ['"worker count":1}' in line for line in workers] == [True] * 3 + [False] * 3
+        assert all('"worker count":7}' in line for line in workers[3:])
+
     def test_a_machine_that_is_too_slow(self) -> None:
         """It says how far behind it is, and lets nobody wait for long."""
         times = iter(range(1000))

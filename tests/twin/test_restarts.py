@@ -4,7 +4,8 @@ from itertools import pairwise
 import pytest
 
 from advisor.twin.parameters import Faults, QueueKind
-from advisor.twin.workload import Existing, Restart, Scaling, Workload, Writer
+from advisor.twin.simulation import Simulation
+from advisor.twin.workload import Existing, Restart, Scaling, Slowdown, Workload, Writer
 from tests.twin.worlds import SETTINGS, arrivals, attempts, controller, existing, requests, run, started, world
 
 CLASSIC = replace(SETTINGS, queue=QueueKind.CLASSIC)
@@ -140,3 +141,54 @@ def test_depth_while_it_is_down() -> None:
     down = [one for one in simulation.result().depth_samples if 1.0 < one.at_seconds < 3.0]
     assert len(down) == 3
     assert all(one.depth_by_priority == {} and one.active_workers == 0 for one in down)
+
+
+def test_a_restart_with_other_settings() -> None:
+    """The next process has the workers, QPS and Burst that it is started with; all else stays."""
+    asked = replace(SETTINGS, concurrency=5, qps=7.0, burst=9, resync_seconds=1.0)
+    workload = Workload(existing=existing(5, 1), restarts=(Restart(10.0, 4.0, asked),), duration_seconds=30.0)
+    simulation = started(workload)
+    simulation.advance(9.0)
+    assert simulation.controllers["raycluster"].loop.metrics.max_concurrent_reconciles == SETTINGS.concurrency
+    simulation.advance(20.0)
+    assert simulation.settings == replace(SETTINGS, concurrency=5, qps=7.0, burst=9)
+    assert simulation.controllers["raycluster"].loop.metrics.max_concurrent_reconciles == 5
+    assert simulation.result().settings == simulation.settings
+
+
+def test_more_is_planned_in_a_run() -> None:
+    """What is planned later happens like what was planned from the start."""
+    load = tuple(replace(one, at_seconds=one.at_seconds + 5.0) for one in arrivals(3, 2, every_seconds=1.0))
+    later = Workload(existing=existing(9, 1), arrivals=load, restarts=(Restart(20.0, 1.0),))
+    simulation = started(Workload(existing=existing(2, 1), duration_seconds=40.0))
+    simulation.advance(2.0)
+    simulation.plan(later)
+    simulation.advance(19.0)
+    assert len(simulation.clusters.by_key) == 2 + 3
+    assert all(one.was_ready for one in simulation.clusters.by_key.values())
+    assert simulation.operator.is_up
+    simulation.advance(20.5)
+    assert not simulation.operator.is_up
+
+
+def test_a_slow_api_server() -> None:
+    """Requests take as many times as long as it says, for as long as it says."""
+    load = arrivals(60, 0, every_seconds=1.0)
+    slow = Workload(arrivals=load, slowdowns=(Slowdown(10.0, 20.0, 40.0),), duration_seconds=60.0)
+    simulation = started(slow, parameters=world(request_seconds=0.02))
+
+    def mean_until(seconds: float) -> float:
+        before = _posted(simulation)
+        simulation.advance(seconds)
+        count, spent = (now - then for now, then in zip(_posted(simulation), before, strict=True))
+        return spent / count
+
+    assert mean_until(20.0) == pytest.approx(0.02, rel=0.2)
+    assert mean_until(40.0) == pytest.approx(0.2, rel=0.2)
+    assert mean_until(60.0) == pytest.approx(0.02, rel=0.2)
+
+
+def _posted(simulation: Simulation) -> tuple[float, float]:
+    """Service requests that were answered, of whichever controller, and the seconds that they took."""
+    counts = [one.counts for one in simulation.client.requests if (one.verb, one.kind) == ("POST", "Service")]
+    return sum(one.requests for one in counts), sum(one.api_ns for one in counts) / 1e9

@@ -1,0 +1,1 @@
+"""A story of faults that a simulated operator goes through, told so that the service can watch it."""
