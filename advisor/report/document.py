@@ -2,9 +2,11 @@
 
 import base64
 import hashlib
+import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from advisor.report.markup import Child, Markup, blocks, element
@@ -13,6 +15,7 @@ __all__ = ["Section", "page", "served_page", "style_text", "wide_table"]
 
 _CARRIED: Final = re.compile(r' data-chart="[^"]*"')
 """What charts carry for scripts."""
+_TAG: Final = re.compile(r"<[^>]*>")
 _CARDS_FROM: Final = 4
 """Columns that a table of words has at least to be shown as cards on a narrow screen."""
 
@@ -127,6 +130,11 @@ def _section(one: Section) -> Markup:
     return element("section", blocks([heading, one.content]), id=one.name, aria_labelledby=f"{one.name}-title")
 
 
+def _plain(head: str) -> str:
+    """A head of a table as text, where it is a link."""
+    return html.unescape(_TAG.sub("", head)) if isinstance(head, Markup) else head
+
+
 def wide_table(
     label: str,
     heads: Sequence[str],
@@ -134,6 +142,7 @@ def wide_table(
     *,
     numbers: Iterable[int] = (),
     styles: Sequence[str | None] = (),
+    sorts: Mapping[int, str] = MappingProxyType({}),
 ) -> Markup:
     """A table whose first column heads its rows.
 
@@ -146,12 +155,17 @@ def wide_table(
         rows: their cells.
         numbers: columns that are set right.
         styles: a class for each row; none where there are fewer.
+        sorts: of columns by which rows are sorted, how: ascending or descending.
     """
     right = dict.fromkeys(numbers, "number")
     has_cards = len(heads) >= _CARDS_FROM and len(right) * 2 < len(heads)
-    named = heads if has_cards else (None,) * len(heads)
+    named = list(map(_plain, heads)) if has_cards else [None] * len(heads)
     head = element(
-        "tr", *(element("th", head, scope="col", class_=right.get(index)) for index, head in enumerate(heads))
+        "tr",
+        *(
+            element("th", head, scope="col", class_=right.get(index), aria_sort=sorts.get(index))
+            for index, head in enumerate(heads)
+        ),
     )
     body = (
         element(

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 import msgspec
-from flask import Response, abort, request, url_for
+from flask import Response, abort, current_app, request, url_for
 
 from advisor.report.document import page, served_page
 from advisor.report.markup import Markup, blocks, element
@@ -15,9 +15,11 @@ from advisor.report.markupmarkdown import to_markdown
 from advisor.web.assets import asset, sheet_text
 from advisor.web.view import View
 
-__all__ = ["HTML_TYPE", "asset_address", "present"]
+__all__ = ["HTML_TYPE", "TROUBLES", "asset_address", "present"]
 
 HTML_TYPE: Final = "text/html; charset=utf-8"
+TROUBLES: Final = "kuberay-advisor-troubles"
+"""Where the application has the function that tells what goes wrong now."""
 _EXPORT: Final = "export"
 """The name in an address that asks for a file."""
 
@@ -78,13 +80,19 @@ def _served(view: View) -> str:
         head.append(element("meta", name="advisor-refresh", content=content, data_goes_on=goes_on))
     return served_page(
         _title(view),
-        view.header,
+        blocks([*_alerts(), view.header]),
         view.sections,
         skip=view.skip,
         head=head,
         navigation=_navigation(view),
         below=_below(view),
     )
+
+
+def _alerts() -> list[Markup]:
+    """What every page has to say: what goes wrong with all that pages show."""
+    tell = current_app.extensions.get(TROUBLES, tuple)
+    return [element("p", f"{one.text}.", class_="stale", role="alert") for one in tell() if one.is_grave]
 
 
 def _navigation(view: View) -> Markup:
@@ -150,7 +158,8 @@ def _markdown(view: View) -> str:
 
 
 def _json(view: View) -> bytes:
-    return msgspec.json.encode({"page": _permanent(), "title": view.title, "data": view.data})
+    data = view.data() if callable(view.data) else view.data
+    return msgspec.json.encode({"page": _permanent(), "title": view.title, "data": data})
 
 
 def _title(view: View) -> str:

@@ -3,8 +3,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.sources.servers import answer, serving
+from tests.support import until
 
 PROGRAM = (sys.executable, "-c", "from advisor.cli import main; main()", "serve")
 METRICS = """\
@@ -22,14 +22,6 @@ workqueue_depth{controller="raycluster",name="raycluster",priority="0"} 9
 workqueue_adds_total{controller="raycluster",name="raycluster"} 3
 process_start_time_seconds 1700000000
 """
-
-
-def until(holds: Callable[[], object], seconds: float = 25.0) -> None:
-    """Wait for something to hold."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it does not come to hold"
-        time.sleep(0.05)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from advisor.store.store import Store
 from advisor.web.app import create_app
 from advisor.web.scheduler import RunState
 from advisor.web.security import Access
-from advisor.web.state import Service
+from advisor.web.state import Service, Trouble
 from tests.analysis.reportsmade import example
 
 __all__ = ["NOW", "World", "failure", "report", "target"]
@@ -57,6 +57,7 @@ class World:
     targets: Sequence[RunState] = ()
     store: Store = field(default_factory=lambda: Store.open(None, now=NOW))
     now: float = NOW
+    troubles: Sequence[Trouble] = ()
     kind: str = "prometheus"
     problem: str = ""
     """Why nothing is kept just now."""
@@ -70,7 +71,12 @@ class World:
     def app(self) -> Flask:
         """The application before the store."""
         service = Service(
-            self.store, lambda: self.targets, lambda: self.now, lambda _: self.kind, lambda _: self.problem
+            self.store,
+            lambda: self.targets,
+            lambda: self.now,
+            lambda _: self.kind,
+            lambda _: self.problem,
+            troubles=lambda: self.troubles,
         )
         return create_app(service, self.access)
 
