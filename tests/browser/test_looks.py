@@ -1,6 +1,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from http import HTTPStatus
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +28,7 @@ PAGES: Final = {
     "what-if": "/what-if/team-a",
     "changes": "/changes/team-a",
     "compare": "/compare",
-    "compare-two": "/compare?a=team-a&b=team-d",
+    "compare-two": "/compare?from=team-a&to=team-d",
     "report": "/reports/1",
     "findings": "/findings",
     "finding": "/findings/hot-key",
@@ -102,7 +103,9 @@ class Tabs:
         watch.said.clear()
         page.emulate_media(color_scheme="light")
         page.set_viewport_size({"width": WIDTHS[-1], "height": HEIGHT})
-        page.goto(path)
+        answer = page.goto(path)
+        assert answer is not None
+        assert answer.status == (HTTPStatus.NOT_FOUND if path == PAGES["not-found"] else HTTPStatus.OK), path
         return page, watch
 
 
