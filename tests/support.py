@@ -23,7 +23,7 @@ def run(*args: str) -> int:
     return code
 
 
-def until(holds: Callable[[], object], seconds: float = 25.0) -> None:
+def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait for something that another thread or process does."""
     end = time.monotonic() + seconds
     while not holds():

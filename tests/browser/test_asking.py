@@ -5,7 +5,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from advisor.web.whatifline import LineRules
 from tests.browser.chromium import Watch, opened, served, taken
-from tests.web.asking import Asking, Clocked, Played, played, results, until
+from tests.support import until
+from tests.web.asking import Asking, Clocked, Played, played, results
 
 Stage = tuple[Asking, list[Played]]
 

@@ -1,8 +1,7 @@
 """A service that what-ifs can be asked of, with the load of a real recording, and processes that tests play."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -24,7 +23,7 @@ from advisor.web.whatifs import Effort, WhatIfs
 from tests.support import ROOT
 from tests.web.serving import NOW, World
 
-__all__ = ["TINY", "Asking", "Clocked", "Played", "basis", "children", "command", "played", "results", "until"]
+__all__ = ["TINY", "Asking", "Clocked", "Played", "basis", "children", "command", "played", "results"]
 
 TINY = Effort(seconds=30.0, draws=1, draws_around=0, workers=2, paces=1)
 """Real runs of the twin, as few as there can be."""
@@ -45,14 +44,6 @@ def results() -> tuple[WhatIf, WhatIf]:
     run(Task(basis=basis(), asked=asked, around=around, draws=1, draws_around=0, seconds=60.0), told.append)
     answer, beside = (one.result for one in told if isinstance(one, Found))
     return answer, beside
-
-
-def until(holds: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait until something holds; a failure where it never does."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.005)
 
 
 def children(word: str = "") -> set[int]:

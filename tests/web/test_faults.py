@@ -18,19 +18,13 @@ from advisor.errors import AdvisorError
 from advisor.sources.scraping import Clock
 from advisor.web.assembly import Advisor
 from advisor.web.config import Config, load_config
+from tests.served import OPERATOR_METRICS
+from tests.served import get as ask
 from tests.sources.servers import answer, hang, serving
 from tests.support import until
 from tests.web.test_webhook import hooked, notice, statuses
 
 DAY = 86_400.0
-METRICS = b"""\
-controller_runtime_active_workers{controller="raycluster"} 1
-controller_runtime_max_concurrent_reconciles{controller="raycluster"} 1
-controller_runtime_reconcile_total{controller="raycluster",result="success"} 3
-workqueue_depth{controller="raycluster",name="raycluster",priority="0"} 9
-workqueue_adds_total{controller="raycluster",name="raycluster"} 3
-process_start_time_seconds 1700000000
-"""
 PROGRAM = (sys.executable, "-c", "from advisor.cli import main; main()", "serve")
 
 
@@ -67,13 +61,9 @@ def running(config: Config, clock: Clock | None = None) -> Iterator[Advisor]:
 
 def get(advisor: Advisor, path: str, token: str = "") -> tuple[int, str]:
     """Status and text of a page."""
-    connection = HTTPConnection(urlsplit(advisor.address).netloc, timeout=20.0)
-    try:
-        connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
-        response = connection.getresponse()
-        return response.status, response.read().decode()
-    finally:
-        connection.close()
+    port = urlsplit(advisor.address).port
+    assert port is not None
+    return ask(port, path, {"Authorization": f"Bearer {token}"} if token else None)
 
 
 def newest(advisor: Advisor, name: str = "op0") -> int:
@@ -84,7 +74,7 @@ def newest(advisor: Advisor, name: str = "op0") -> int:
 
 def test_a_source_that_hangs(tmp_path: Path) -> None:
     """It accepts and never answers: the other operator is analysed, pages are there, and say whose source it is."""
-    with serving(hang) as silent, serving(answer(METRICS)) as good:
+    with serving(hang) as silent, serving(answer(OPERATOR_METRICS)) as good:
         with running(configured(tmp_path, silent.url, good.url)) as advisor:
             until(lambda: newest(advisor, "op1"))
             until(lambda: "The last scrape op0" in get(advisor, "/operators/op0")[1])
@@ -109,7 +99,7 @@ def test_readers_who_are_slow(tmp_path: Path) -> None:
 
 def test_a_full_disk(tmp_path: Path) -> None:
     """Every page says that nothing new is kept; what was kept is shown; with room again all is well by itself."""
-    with serving(answer(METRICS)) as good, running(configured(tmp_path, good.url)) as advisor:
+    with serving(answer(OPERATOR_METRICS)) as good, running(configured(tmp_path, good.url)) as advisor:
         until(lambda: newest(advisor))
         kept = newest(advisor)
         writer = advisor._store._connections.writer
@@ -134,7 +124,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_a_damaged_history(tmp_path: Path) -> None:
     """It is set aside, a new one is begun, and every page says so, so that nobody takes it for all there was."""
     (tmp_path / "history.db").write_bytes(b"SQLite format 3\0" + b"?" * 20_000)
-    with serving(answer(METRICS)) as good, running(configured(tmp_path, good.url)) as advisor:
+    with serving(answer(OPERATOR_METRICS)) as good, running(configured(tmp_path, good.url)) as advisor:
         (aside,) = tmp_path.glob("history.db.corrupt-*")
         assert aside.read_bytes().endswith(b"?" * 20_000)
         for path in ("/", "/data", "/findings"):
@@ -146,7 +136,7 @@ def test_a_damaged_history(tmp_path: Path) -> None:
 def test_the_clock_leaps(tmp_path: Path) -> None:
     """Ahead by years and back: analyses go on, ages are those of what is new, and no report is dropped."""
     clock = Jumping()
-    with serving(answer(METRICS)) as good, running(configured(tmp_path, good.url), clock) as advisor:
+    with serving(answer(OPERATOR_METRICS)) as good, running(configured(tmp_path, good.url), clock) as advisor:
         until(lambda: newest(advisor))
         reports = [newest(advisor)]
         until(lambda: _is_clock_known(advisor))
@@ -171,7 +161,7 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
     """Each report that anybody has seen is there after SIGKILL at any time, as it was."""
     seen: dict[str, bytes] = {}
     command = (*PROGRAM, "--listen-port", "0", "--store-path", str(tmp_path / "h.db"), "--schedule-interval", "1s")
-    with serving(answer(METRICS)) as good:
+    with serving(answer(OPERATOR_METRICS)) as good:
         for turn in range(2):
             log = tmp_path / f"log{turn}"
             with log.open("w") as file, subprocess.Popen([*command, "--scrape", good.url], stderr=file) as process:
@@ -208,7 +198,7 @@ def test_who_may_read_and_where_notices_go_change_at_once(tmp_path: Path) -> Non
     token.write_text("s3cret")
     nowhere, there = tmp_path / "nowhere", tmp_path / "there"
     nowhere.write_text("http://127.0.0.1:1/")
-    with serving(answer(METRICS)) as good, hooked(statuses(200)) as hook:
+    with serving(answer(OPERATOR_METRICS)) as good, hooked(statuses(200)) as hook:
         there.write_text(hook.url)
         config = configured(tmp_path, good.url, notify__webhook_url_file=str(nowhere))
         with running(config) as advisor:

@@ -9,7 +9,8 @@ from advisor.model.advice import Direction
 from advisor.model.finding import FindingCode
 from advisor.web.security import Access
 from advisor.web.whatifline import LineRules
-from tests.web.asking import Asking, Clocked, played, until
+from tests.support import until
+from tests.web.asking import Asking, Clocked, played
 from tests.web.serving import NOW
 from tests.web.test_pages import HOSTILE, Seen
 from tests.web.test_whatifpage import FOUR, PATH, RULES, asked, posted, refreshes, seen
