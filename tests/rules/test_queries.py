@@ -1,7 +1,7 @@
 """What pint checks offline, and the mistakes that others make, as tests of the rules (research: peers 2)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any, Final
 
@@ -223,3 +223,28 @@ def test_the_operators_alone_are_most() -> None:
     assert len(plain) >= 15
     for name in plain:
         assert not re.search(r"rest_client_(rate_limiter|request)_duration|priority", ALERTS[name].expr), name
+
+
+WRONG: Final = (
+    (test_names_say_level_metric_operations, "sum by (job) (up)"),
+    (test_series_exist_with_their_labels, 'workqueue_depth{shard="1"}'),
+    (test_the_operators_series_are_selected, "workqueue_depth"),
+    (test_functions_fit_types, "rate(workqueue_depth[5m])"),
+    (test_functions_fit_types, "rate(workqueue_adds_total[1m])"),
+    (test_functions_fit_types, "workqueue_adds_total"),
+    (test_no_guesses, "topk(1, up)"),
+    (test_aggregations_keep_the_cluster, "sum(up)"),
+    (test_aggregations_keep_the_cluster, "sum without (pod) (up)"),
+    (test_matching_keeps_the_cluster, "up and on (job) up"),
+    (test_divisions_are_guarded, "up / up"),
+    (test_divisions_are_guarded, "sum by (cluster) (up / (up > 0))"),
+    (test_regular_expressions_are_some, 'up{job=~"kuberay"}'),
+    (test_depth_is_summed_over_priorities, "max by (cluster, priority) (workqueue_depth)"),
+)
+
+
+@pytest.mark.parametrize(("check", "expr"), WRONG)
+def test_checks_find_what_is_wrong(check: Callable[[Record], None], expr: str) -> None:
+    """Each of the checks above fails on the mistake that it is about."""
+    with pytest.raises((AssertionError, KeyError)):
+        check(Record("controller:wrong:sum", expr, "Wrong."))
