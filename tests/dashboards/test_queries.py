@@ -1,0 +1,170 @@
+"""Every query of every panel, asked of a real Prometheus that holds a recording of a real operator.
+
+With ADVISOR_DASHBOARDS=all every recording is played and docs/dashboards-data.md is written from it.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import httpx
+import pytest
+
+from tests.dashboards.advisorseries import write_history
+from tests.dashboards.panels import FOLDER, Query, filled, panels, queries
+from tests.dashboards.ranges import INTERVAL, RANGE, ranged
+from tests.prometheusserver.fixtures import PrometheusOf
+from tests.prometheusserver.server import served
+from tests.prometheusserver.tools import system_tool
+from tests.support import ROOT
+
+NATIVE: Final = "operator-overview: Queue wait [2]"
+WITHOUT_DATA: Final = {
+    NATIVE: "native histograms are in no recording: OpenMetrics text does not hold them",
+    "operator-overview: Memory [2]": "no recorded operator had a memory limit",
+}
+"""Queries that no recording can answer, and why."""
+WITH_SIDECAR: Final = ("hot-key-big-scale-up", "restart-resync")
+OPERATOR_ALONE: Final = ("api-server-overloaded-429", "cpu-limited", "saturated-classic-queue", "standby-replica")
+Answers = Mapping[str, tuple[int, str]]
+"""For each query, by its name, how many curves it has, and what the store complains of."""
+SINCE_17: Final = "KubeRay exposes this from 1.7 on."
+
+
+def answers(address: str, recording: Path) -> Answers:
+    """What a store says to every query over a recording."""
+    setup = json.loads((recording / "setup.json").read_text(encoding="utf-8"))
+    found = {}
+    with httpx.Client(base_url=address, trust_env=False, timeout=30.0) as client:
+        for query in queries():
+            asked = filled(query.expr, INTERVAL, RANGE)
+            curves, complaint = ranged(client, asked, setup["start"], setup["end"])
+            found[str(query)] = len(curves), complaint
+    return found
+
+
+class Played:
+    """Recordings in servers, each with what the advisor's own targets tell beside it where there is a log."""
+
+    def __init__(self, prometheus_of: PrometheusOf, recordings: Path, folder: Path) -> None:
+        self._prometheus_of = prometheus_of
+        self._recordings = recordings
+        self._folder = folder
+        self.of = cache(self._of)
+
+    def _of(self, name: str) -> Answers:
+        recording = self._recordings / name
+        if name not in WITH_SIDECAR:
+            return answers(self._prometheus_of(recording), recording)
+        path = self._folder / f"{name}.om"
+        write_history(recording, path)
+        return answers(self._prometheus_of(path), recording)
+
+
+@pytest.fixture(scope="module")
+def played(system_prometheus_of: PrometheusOf, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """What the store answers for a recording; each is played once."""
+    return Played(system_prometheus_of, shared / "recordings", tmp_path_factory.mktemp("histories"))
+
+
+@pytest.mark.parametrize("name", [*WITH_SIDECAR, *OPERATOR_ALONE])
+def test_no_query_fails(played: Played, name: str) -> None:
+    """No error and no warning, whatever the operator exposes."""
+    assert {query: said for query, (_, said) in played.of(name).items() if said} == {}
+
+
+def test_each_query_has_data_somewhere(played: Played) -> None:
+    """On one of a few recordings at least, but for what no recording has."""
+    seen = {
+        query
+        for name in (*WITH_SIDECAR, *OPERATOR_ALONE)
+        for query, (curves, _) in played.of(name).items()
+        if curves
+    }
+    assert {str(query) for query in queries()} - seen == set(WITHOUT_DATA)
+
+
+def test_a_panel_without_data_says_why_on_the_classic_queue(played: Played) -> None:
+    """KubeRay 1.6 has no limiter and no request times; of what is empty there, each panel names its reason."""
+    empty = empty_panels(played.of("saturated-classic-queue"))
+    told = {str(panel): panel.json["fieldConfig"]["defaults"]["noValue"] for panel in panels() if panel.type != "text"}
+    for panel in empty:
+        reasons = (SINCE_17, "sidecar", "service", "No RayCluster", "was busy", "were busy", "no CPU limit")
+        assert any(reason in told[panel] for reason in reasons), panel
+    since = {panel for panel, text in told.items() if SINCE_17 in text}
+    assert since <= empty
+    assert {"operator-overview: Utilisation of the workers", "operator-overview: Queue wait"} & empty == set()
+
+
+def test_a_standby_replica_is_seen(played: Played) -> None:
+    """Who leads is told where nothing else is; no controller has a curve."""
+    found = played.of("standby-replica")
+    assert found["operator-overview: Leader [0]"][0] == 1
+    assert found["operator-overview: Utilisation of the workers [0]"][0] == 0
+    assert found["operator-overview: CPU [0]"][0] == 0
+
+
+def empty_panels(found: Answers) -> set[str]:
+    """Panels none of whose queries has a curve."""
+    full = {_panel(query) for query, (curves, _) in found.items() if curves}
+    return {_panel(query) for query in found} - full
+
+
+def _panel(query: str) -> str:
+    return query.rpartition(" [")[0]
+
+
+@pytest.mark.skipif(os.environ.get("ADVISOR_DASHBOARDS") != "all", reason="ADVISOR_DASHBOARDS=all plays every recording")
+@pytest.mark.timeout(1800)
+def test_every_recording(shared: Path, tmp_path: Path) -> None:
+    """No error on any; docs/dashboards-data.md tells which panel has data on which."""
+    tool = system_tool()
+    found: dict[str, Answers] = {}
+    with_log = set()
+    for recording in sorted(path for path in (shared / "recordings").iterdir() if path.is_dir()):
+        source = recording
+        if (recording / "operator.log.gz").exists():
+            with_log.add(recording.name)
+            source = tmp_path / "history.om"
+            write_history(recording, source)
+        with served(tool, source) as address:
+            found[recording.name] = answers(address, recording)
+    said = {f"{name}: {query}": text for name, all_of in found.items() for query, (_, text) in all_of.items() if text}
+    assert said == {}
+    (ROOT / "docs" / "dashboards-data.md").write_text(_page(found, with_log), encoding="utf-8")
+
+
+def _page(found: Mapping[str, Answers], with_log: set[str]) -> str:
+    rows = []
+    for query in queries():
+        have = [name for name, all_of in found.items() if all_of[str(query)][0]]
+        lack = [name for name in found if name not in have]
+        if not lack:
+            where = "all"
+        elif not have:
+            where = f"none: {WITHOUT_DATA.get(str(query), '')}"
+        elif len(have) <= len(lack):
+            where = ", ".join(f"`{name}`" for name in have[:4]) + (f" and {len(have) - 4} more" if len(have) > 4 else "")
+        else:
+            where = "all but " + ", ".join(f"`{name}`" for name in lack[:4])
+            where += f" and {len(lack) - 4} more" if len(lack) > 4 else ""
+        title = f"{query.panel.title} ({chr(ord('A') + query.index)})"
+        rows.append(f"| {query.panel.dashboard} | {title} | {len(have)} | {where} |")
+    head = (
+        "# What the panels show of recorded operators\n\n"
+        f"Every query of every [dashboard](dashboards.md), asked of Prometheus {system_tool().version} that holds one of "
+        f"{len(found)} recordings of real operators,\nwith 10 s for `$__rate_interval`. Beside {len(with_log)} of them, "
+        "which have the operator's log, are the series that a sidecar tells\nwhile they are played to it, and those of "
+        "the service. No query failed on any. Written by a run of\n"
+        "`ADVISOR_DASHBOARDS=all pytest tests/dashboards/test_queries.py`.\n\n"
+        "| dashboard | panel (query) | recordings with data | which |\n| --- | --- | ---: | --- |\n"
+    )
+    return head + "\n".join(rows) + "\n"
+
+
+def test_the_folder_holds_what_is_asked() -> None:
+    """The queries asked are those of the committed files."""
+    assert sum(path.read_text("utf-8").count('"expr"') for path in FOLDER.glob("*.json")) == len(list(queries()))
