@@ -4,10 +4,12 @@ from typing import Any, Final
 
 import httpx
 
-__all__ = ["INTERVAL", "RANGE", "STEP_SECONDS", "ranged"]
+__all__ = ["INTERVAL", "LOOKBACK", "RANGE", "STEP_SECONDS", "ranged"]
 
 INTERVAL: Final = "10s"
 """In place of $__rate_interval: recordings are scraped every 2 s."""
+LOOKBACK: Final = ("--query.lookback-delta=5s",)
+"""Blocks made from text have no marks where a series ends, as a scrape leaves them."""
 RANGE: Final = "1m"
 """In place of $__range."""
 STEP_SECONDS: Final = 2.0

@@ -1,16 +1,25 @@
 """The committed dashboards are what their sources say."""
 
+import importlib
 import os
 import subprocess
+import sys
 import tomllib
+from types import ModuleType
 
 import pytest
 
 from advisor.diagnosis.thresholds import Thresholds
-from scripts.dashboards.exclusions import FOREIGN, lint_file
-from scripts.dashboards.postprocess import finished
-from scripts.dashboards.settings import threshold_defaults
 from tests.support import ROOT
+
+
+def script(name: str) -> ModuleType:
+    """A module of the scripts, which are not installed."""
+    with pytest.MonkeyPatch.context() as patch:
+        # Behind everything else, so that the product is still the installed one.
+        patch.setattr(sys, "path", [*sys.path, str(ROOT)])
+        return importlib.import_module(f"scripts.dashboards.{name}")
+
 
 BUILDER = ROOT / ".venv-dashboards" / "bin" / "python"
 
@@ -20,15 +29,16 @@ def test_the_dashboards_are_not_stale() -> None:
     if not BUILDER.exists():
         reason = f"no {BUILDER}; make dashboards-check installs the builder"
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
-    done = subprocess.run(
-        [BUILDER, "-m", "scripts.dashboards", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    # The builder's interpreter has to see the source tree, which the tests' own must not.
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    command = [BUILDER, "-m", "scripts.dashboards", "--check"]
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_thresholds_are_read_as_they_are() -> None:
     """What the builder is told is what the product uses."""
-    assert threshold_defaults() == {name: getattr(Thresholds(), name) for name in Thresholds.__struct_fields__}
+    assert script("settings").threshold_defaults() == {name: getattr(Thresholds(), name) for name in Thresholds.__struct_fields__}
 
 
 def test_the_lock_holds_the_builder_without_its_client() -> None:
@@ -63,7 +73,7 @@ def built(*panels: dict[str, object]) -> dict[str, object]:
 
 def test_panels_are_placed_below_each_other() -> None:
     """A panel that does not fit beside the others begins a line, below the tallest of the one before."""
-    found = finished(built(panel(6, 4), panel(6, 8), panel(4, 5)), "name")["panels"]
+    found = script("postprocess").finished(built(panel(6, 4), panel(6, 8), panel(4, 5)), "name")["panels"]
     places = [(one["gridPos"]["x"], one["gridPos"]["y"], one["gridPos"]["w"], one["gridPos"]["h"]) for one in found]
     assert places == [(0, 0, 24, 1), (0, 1, 12, 4), (12, 1, 12, 8), (0, 9, 8, 5), (0, 14, 24, 1), (0, 15, 24, 2)]
     assert [one["id"] for one in found] == [1, 2, 3, 4, 5, 6]
@@ -71,7 +81,7 @@ def test_panels_are_placed_below_each_other() -> None:
 
 def test_queries_get_letters_and_one_line() -> None:
     """And the panel its data source and the link to its finding."""
-    found = finished(built(panel(6, 4, "hot-key")), "name")["panels"][1]
+    found = script("postprocess").finished(built(panel(6, 4, "hot-key")), "name")["panels"][1]
     assert [(one["refId"], one["expr"], one["instant"], one["range"]) for one in found["targets"]] == [
         ("A", "a b", False, True),
         ("B", "c", True, False),
@@ -83,14 +93,15 @@ def test_queries_get_letters_and_one_line() -> None:
 def test_the_cluster_is_hidden_unless_asked_for() -> None:
     """A variant for stores of several clusters shows the choice."""
     for shows, hide in ((False, 2), (True, 0)):
-        variables = finished(built(), "name", shows_cluster=shows)["templating"]["list"]
+        variables = script("postprocess").finished(built(), "name", shows_cluster=shows)["templating"]["list"]
         assert [one["hide"] for one in variables] == [hide, 0]
 
 
 def test_the_file_for_the_outside_linter_has_reasons() -> None:
     """Queries with a series of another target are left out by their place, and no others."""
     targets = [{"expr": 'up{job="a"}'}, {"expr": "container_memory_working_set_bytes{}"}]
-    text = lint_file([{"title": "T", "panels": [{"title": "P", "targets": targets}, {"title": "row"}]}])
+    exclusions = script("exclusions")
+    text = exclusions.lint_file([{"title": "T", "panels": [{"title": "P", "targets": targets}, {"title": "row"}]}])
     assert text.count("targetIdx: 1") == 2
     assert "targetIdx: 0" not in text
-    assert all(reason in text for reason in FOREIGN.values())
+    assert all(reason in text for reason in exclusions.FOREIGN.values())

@@ -8,14 +8,14 @@ import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import httpx
 import pytest
 
 from tests.dashboards.advisorseries import write_history
 from tests.dashboards.panels import FOLDER, Query, filled, panels, queries
-from tests.dashboards.ranges import INTERVAL, RANGE, ranged
+from tests.dashboards.ranges import INTERVAL, LOOKBACK, RANGE, ranged
 from tests.prometheusserver.fixtures import PrometheusOf
 from tests.prometheusserver.server import served
 from tests.prometheusserver.tools import system_tool
@@ -29,8 +29,18 @@ WITHOUT_DATA: Final = {
 """Queries that no recording can answer, and why."""
 WITH_SIDECAR: Final = ("hot-key-big-scale-up", "restart-resync")
 OPERATOR_ALONE: Final = ("api-server-overloaded-429", "cpu-limited", "saturated-classic-queue", "standby-replica")
-Answers = Mapping[str, tuple[int, str]]
-"""For each query, by its name, how many curves it has, and what the store complains of."""
+
+
+class Answer(NamedTuple):
+    """How many curves a query has, what the store complains of, and the largest value of all."""
+
+    curves: int
+    complaint: str
+    highest: float
+
+
+Answers = Mapping[str, Answer]
+"""By the name of the query."""
 SINCE_17: Final = "KubeRay exposes this from 1.7 on."
 
 
@@ -42,7 +52,8 @@ def answers(address: str, recording: Path) -> Answers:
         for query in queries():
             asked = filled(query.expr, INTERVAL, RANGE)
             curves, complaint = ranged(client, asked, setup["start"], setup["end"])
-            found[str(query)] = len(curves), complaint
+            highest = max((value for one in curves for _, value in one["values"]), default=0.0)
+            found[str(query)] = Answer(len(curves), complaint, highest)
     return found
 
 
@@ -58,10 +69,10 @@ class Played:
     def _of(self, name: str) -> Answers:
         recording = self._recordings / name
         if name not in WITH_SIDECAR:
-            return answers(self._prometheus_of(recording), recording)
+            return answers(self._prometheus_of(recording, flags=LOOKBACK), recording)
         path = self._folder / f"{name}.om"
         write_history(recording, path)
-        return answers(self._prometheus_of(path), recording)
+        return answers(self._prometheus_of(path, flags=LOOKBACK), recording)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +84,7 @@ def played(system_prometheus_of: PrometheusOf, shared: Path, tmp_path_factory: p
 @pytest.mark.parametrize("name", [*WITH_SIDECAR, *OPERATOR_ALONE])
 def test_no_query_fails(played: Played, name: str) -> None:
     """No error and no warning, whatever the operator exposes."""
-    assert {query: said for query, (_, said) in played.of(name).items() if said} == {}
+    assert {query: one.complaint for query, one in played.of(name).items() if one.complaint} == {}
 
 
 def test_each_query_has_data_somewhere(played: Played) -> None:
@@ -81,8 +92,8 @@ def test_each_query_has_data_somewhere(played: Played) -> None:
     seen = {
         query
         for name in (*WITH_SIDECAR, *OPERATOR_ALONE)
-        for query, (curves, _) in played.of(name).items()
-        if curves
+        for query, one in played.of(name).items()
+        if one.curves
     }
     assert {str(query) for query in queries()} - seen == set(WITHOUT_DATA)
 
@@ -102,14 +113,35 @@ def test_a_panel_without_data_says_why_on_the_classic_queue(played: Played) -> N
 def test_a_standby_replica_is_seen(played: Played) -> None:
     """Who leads is told where nothing else is; no controller has a curve."""
     found = played.of("standby-replica")
-    assert found["operator-overview: Leader [0]"][0] == 1
-    assert found["operator-overview: Utilisation of the workers [0]"][0] == 0
-    assert found["operator-overview: CPU [0]"][0] == 0
+    assert found["operator-overview: Leader [0]"].curves == 1
+    assert found["operator-overview: Utilisation of the workers [0]"].curves == 0
+    assert found["operator-overview: CPU [0]"].curves == 0
+
+
+def test_what_is_shown_is_what_happened(played: Played) -> None:
+    """The figures of a saturated, a limited and a refused operator, and of one with a hot key."""
+    saturated = played.of("saturated-classic-queue")
+    assert 0.95 <= saturated["operator-overview: Utilisation of the workers [0]"].highest <= 1.15
+    assert saturated["operator-overview: Backlog [0]"].highest == 100.0
+    assert saturated["operator-overview: Backlog [1]"].highest == 99.0
+    assert saturated["operator-overview: Queue wait [0]"].highest > 10.0
+    limited = played.of("cpu-limited")
+    assert limited["operator-overview: Throttled periods [0]"].highest > 0.5
+    assert limited["operator-overview: CPU [0]"].highest < 1.5 * limited["operator-overview: CPU [2]"].highest
+    refused = played.of("api-server-overloaded-429")
+    assert refused["client-and-api: Answers 429 [0]"].highest > 0.05
+    assert refused["client-and-api: Retries inside the client [0]"].highest > 1.0
+    hot = played.of("hot-key-big-scale-up")
+    assert hot["keys: Hot keys [0]"].highest == 1.0
+    assert hot["keys: Workers taken by each key [0]"].highest > 0.5
+    resync = played.of("restart-resync")
+    assert 2.0 < resync["queue-and-priorities: Wait by priority [0]"].highest < 4.0
+    assert resync["queue-and-priorities: Starving priorities [0]"].highest == 0.0
 
 
 def empty_panels(found: Answers) -> set[str]:
     """Panels none of whose queries has a curve."""
-    full = {_panel(query) for query, (curves, _) in found.items() if curves}
+    full = {_panel(query) for query, one in found.items() if one.curves}
     return {_panel(query) for query in found} - full
 
 
@@ -130,9 +162,9 @@ def test_every_recording(shared: Path, tmp_path: Path) -> None:
             with_log.add(recording.name)
             source = tmp_path / "history.om"
             write_history(recording, source)
-        with served(tool, source) as address:
+        with served(tool, source, flags=LOOKBACK) as address:
             found[recording.name] = answers(address, recording)
-    said = {f"{name}: {query}": text for name, all_of in found.items() for query, (_, text) in all_of.items() if text}
+    said = {f"{name}: {query}": one.complaint for name, all_of in found.items() for query, one in all_of.items() if one.complaint}
     assert said == {}
     (ROOT / "docs" / "dashboards-data.md").write_text(_page(found, with_log), encoding="utf-8")
 
@@ -140,9 +172,11 @@ def test_every_recording(shared: Path, tmp_path: Path) -> None:
 def _page(found: Mapping[str, Answers], with_log: set[str]) -> str:
     rows = []
     for query in queries():
-        have = [name for name, all_of in found.items() if all_of[str(query)][0]]
+        have = [name for name, all_of in found.items() if all_of[str(query)].curves]
         lack = [name for name in found if name not in have]
-        if not lack:
+        if have == sorted(with_log):
+            where = "those with a log"
+        elif not lack:
             where = "all"
         elif not have:
             where = f"none: {WITHOUT_DATA.get(str(query), '')}"

@@ -1,0 +1,147 @@
+"""Draw the dashboards for the docs from recordings of real operators, as a real Prometheus answers their queries.
+
+``python -m scripts.dashboards.pictures [FOLDER]`` from the root of the repository, where FOLDER holds the recordings;
+needs prometheus and promtool.
+"""
+
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from scripts.dashboards.drawing import Cell, Curve, draw_dashboard
+from tests.dashboards.advisorseries import write_history
+from tests.dashboards.panels import DASHBOARDS, filled
+from tests.dashboards.ranges import ranged
+from tests.prometheusserver.server import served
+from tests.prometheusserver.tools import system_tool
+
+Json = dict[str, Any]
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_PICTURES: Final = _ROOT / "docs" / "pictures"
+_RECORDED: Final = {
+    "operator-overview": ("saturated-one-worker", "100 RayClusters at once, one worker"),
+    "queue-and-priorities": ("restart-resync", "an operator that starts with 140 objects, one worker"),
+    "client-and-api": ("throttled-client", "QPS 10 and 16 workers"),
+    "keys": ("hot-key-annotation-writer", "somebody writes an annotation of one RayCluster all the time"),
+}
+"""What each dashboard is shown with."""
+_STEP: Final = 2.0
+_INTERVAL: Final = "8s"
+_COLOURS: Final = {"green": "fourth", "blue": "first", "red": "second", "orange": "second"}
+_LABEL: Final = re.compile(r"\{\{(\w+)\}\}")
+
+
+class Asked:
+    """Answers of a store over one recording."""
+
+    def __init__(self, client: httpx.Client, start: float, end: float) -> None:
+        self._client = client
+        self._start, self._end = start, end
+        self.times = [start + _STEP * step for step in range(int((end - start) / _STEP) + 1)]
+
+    @property
+    def bounds(self) -> list[float]:
+        """Of the intervals that end at the times."""
+        return [self.times[0] - _STEP, *self.times]
+
+    def curves(self, target: Json) -> Iterator[Curve]:
+        """All series of a query."""
+        span = f"{max(1, int(self._end - self._start))}s"
+        found, complaint = ranged(self._client, filled(target["expr"], _INTERVAL, span), self._start, self._end)
+        if complaint:
+            raise ValueError(f"{target['expr']}: {complaint}")
+        for one in found:
+            at = {round((time - self._start) / _STEP): value for time, value in one["values"]}
+            name = _LABEL.sub(lambda label, of=one["metric"]: str(of.get(label[1], "")), target.get("legendFormat", ""))
+            yield Curve(name, [at.get(step) for step in range(len(self.times))])
+
+    def rows(self, target: Json) -> Iterator[tuple[Mapping[str, str], float]]:
+        """Labels and value of each series at the end."""
+        span = f"{max(1, int(self._end - self._start))}s"
+        asked = {"query": filled(target["expr"], _INTERVAL, span), "time": f"{self._end}"}
+        for one in self._client.post("/api/v1/query", data=asked).json()["data"]["result"]:
+            yield one["metric"], float(one["value"][1])
+
+
+def _cell(panel: Json, asked: Asked) -> Cell:
+    kind, title = panel["type"], panel["title"]
+    if kind == "row":
+        return Cell(kind=kind, title=title)
+    if kind == "text":
+        return Cell(kind=kind, title=title, text=panel["options"]["content"])
+    defaults = panel["fieldConfig"]["defaults"]
+    common: Json = {"kind": kind, "title": title, "unit": defaults["unit"], "text": defaults["noValue"]}
+    if kind == "table":
+        return Cell(**common, table=_table(panel, asked))
+    curves = [curve for target in panel["targets"] for curve in asked.curves(target)]
+    steps = defaults["thresholds"]["steps"][1:] if kind == "timeseries" else ()
+    return Cell(
+        **common,
+        bounds=asked.bounds,
+        curves=curves,
+        lines=[("critical" if one["color"] == "red" else "warn", one["value"]) for one in steps],
+        stacked=defaults["custom"].get("stacking", {}).get("mode") == "normal",
+        states={
+            float(value): (one["text"], _COLOURS[one["color"]])
+            for mapping in defaults.get("mappings", ())
+            for value, one in mapping["options"].items()
+        },
+    )
+
+
+def _table(panel: Json, asked: Asked) -> tuple[Sequence[str], list[list[str]]]:
+    """Series of all queries joined by their labels, as the panel's transformations do."""
+    columns: dict[str, str] = panel["transformations"][1]["options"]["renameByName"]
+    hidden = {
+        one["matcher"]["options"]
+        for one in panel["fieldConfig"]["overrides"]
+        if {"id": "custom.hidden", "value": True} in one["properties"]
+    }
+    joined: dict[frozenset[tuple[str, str]], dict[str, float]] = {}
+    for target in panel["targets"]:
+        value = "Value" if len(panel["targets"]) == 1 else f"Value #{target['refId']}"
+        for labels, found in asked.rows(target):
+            joined.setdefault(frozenset(labels.items()), {})[value] = found
+    shown = {name: head for name, head in columns.items() if head not in hidden}
+    sort = next(name for name, head in columns.items() if head == panel["options"]["sortBy"][0]["displayName"])
+    rows = [{**dict(labels), **values} for labels, values in joined.items()]
+    rows.sort(key=lambda row: (-row[sort] if isinstance(row.get(sort), float) else 0.0, str(sorted(row.items()))))
+    return list(shown.values()), [[_text(row.get(name, "")) for name in shown] for row in rows]
+
+
+def _text(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:,.4g}"
+
+
+def draw(name: str, recordings: Path, folder: Path) -> str:
+    """One dashboard over its recording; ``folder`` is for files of passing use."""
+    recording, told = _RECORDED[name]
+    setup = json.loads((recordings / recording / "setup.json").read_text(encoding="utf-8"))
+    history = folder / f"{name}.om"
+    write_history(recordings / recording, history)
+    with served(system_tool(), history) as address, httpx.Client(base_url=address, trust_env=False) as client:
+        asked = Asked(client, setup["start"] + 2.0 * _STEP, setup["end"])
+        cells = [_cell(panel, asked) for panel in DASHBOARDS[name]["panels"]]
+    caption = f"Recorded from a real KubeRay {setup['version']}: {told}. Times are UTC."
+    return draw_dashboard(DASHBOARDS[name]["title"], caption, cells)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write a picture of each dashboard."""
+    recordings = Path(arguments[0]) if arguments else _ROOT.parent / "shared" / "recordings"
+    _PICTURES.mkdir(parents=True, exist_ok=True)
+    for name in DASHBOARDS:
+        with tempfile.TemporaryDirectory() as folder:
+            text = draw(name, recordings, Path(folder))
+        (_PICTURES / f"dashboard-{name}.svg").write_text(f"{text}\n", encoding="utf-8")
+        sys.stderr.write(f"docs/pictures/dashboard-{name}.svg: written\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
