@@ -1,7 +1,7 @@
 """Write the dashboards from their sources, or check that they are up to date.
 
-``python -m scripts.dashboards`` writes, ``--check`` fails on what is stale; with the builder's environment, from the root
-of the repository. ``--out DIR --clusters`` writes a variant with the choice of a cluster in sight.
+``python -m scripts.dashboards`` writes, ``--check`` fails on what is stale; with the builder's environment, from the
+root of the repository. ``--out DIR --clusters`` writes a variant with the choice of a cluster in sight.
 """
 
 import argparse

@@ -78,7 +78,9 @@ def _steps(data: Json) -> list[Json]:
         return [{"value": one["from"], "color": one["colour"]} for one in data["steps"]]
     steps: list[Json] = [{"value": None, "color": _PLAIN}]
     steps += [
-        {"value": data[key], "color": colour} for key, colour in (("warn", _WARN), ("critical", _CRITICAL)) if key in data
+        {"value": data[key], "color": colour}
+        for key, colour in (("warn", _WARN), ("critical", _CRITICAL))
+        if key in data
     ]
     return steps
 
@@ -177,6 +179,11 @@ class TablePanel(QueryPanel):
     def custom(self, data: Json) -> Json:
         """Plain cells."""
         return {"align": "auto", "cellOptions": {"type": "auto"}, "filterable": True}
+
+    def overrides(self, data: Json) -> list[Json]:
+        """Why there may be no data is for the whole table; a cell without a value says less."""
+        dash = [{"id": "noValue", "value": "-"}]
+        return [{"matcher": {"id": "byType", "options": "number"}, "properties": dash}, *super().overrides(data)]
 
     def options(self, data: Json) -> Json:
         """Sorted by one column, largest first."""

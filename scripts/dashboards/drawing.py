@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import Final
 
 from advisor.model.signal import Unit
@@ -24,28 +25,12 @@ _STYLES: Final = ("first", "second", "third", "fourth", "fifth", "sixth")
 _LEVELS: Final = 6
 _LINE: Final = 15.0
 _MOST_ROWS: Final = 10
+_MOST_STATS: Final = 4
 _LETTERS: Final = 62
-_SCALES: Final = {"bytes": (2.0**20, "MiB"), "Bps": (1e3, "kB/s")}
+_SCALES: Final = {"bytes": ((2.0**20, "MiB"), (2.0**10, "KiB")), "Bps": ((1e6, "MB/s"), (1e3, "kB/s"))}
+"""By unit, the larger size first."""
 _UNITS: Final = {"s": Unit.SECONDS, "percentunit": Unit.RATIO, "ops": Unit.PER_SECOND, "reqps": Unit.PER_SECOND}
-_STYLE: Final = """
-svg { --page: #f6f7f9; --card: #ffffff; --text: #1b2027; --soft: #57616e; --rule: #dde1e7; --first: #1f66c1; --second: #b4530a;
-  --third: #6b4fb3; --fourth: #0d7a6c; --fifth: #a3286a; --sixth: #6a6f00; --warn: #b98900; --critical: #b3261e; --good: #1b7340; }
-@media (prefers-color-scheme: dark) {
-svg { --page: #12161b; --card: #1a1f26; --text: #e6e9ee; --soft: #a3adba; --rule: #313944; --first: #6aa9ff; --second: #ffa45c;
-  --third: #b9a3f5; --fourth: #5cc8b8; --fifth: #f08cc0; --sixth: #c9cf4a; --warn: #e0b53a; --critical: #ff8a80; --good: #7bd29a; }
-}
-text { font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; fill: var(--soft); }
-.page { fill: var(--page); } .card { fill: var(--card); stroke: var(--rule); }
-.name { font-size: 20px; font-weight: 700; fill: var(--text); } .row { font-size: 15px; font-weight: 700; fill: var(--text); }
-.title { font-weight: 700; font-size: 13px; fill: var(--text); } .legend { font-size: 11px; } .strong { fill: var(--text); }
-.big { font-size: 24px; font-weight: 600; fill: var(--text); }
-.tick.value { text-anchor: end; } .tick.time { text-anchor: middle; }
-.grid { stroke: var(--rule); } .axis { stroke: var(--soft); }
-.line { fill: none; stroke-width: 2; stroke-linejoin: round; } .area { stroke: none; fill-opacity: .22; }
-.line.warn, .line.critical { stroke-width: 1.5; stroke-dasharray: 6 4; }
-.line.warn { stroke: var(--warn); } .line.critical { stroke: var(--critical); }
-.state { fill-opacity: .55; } .heat { fill: var(--second); }
-""" + "".join(
+_STYLE: Final = Path(__file__).with_name("picture.css").read_text(encoding="utf-8") + "".join(
     f".line.{one} {{ stroke: var(--{one}); }} .area.{one}, .fill.{one} {{ fill: var(--{one}); }}\n" for one in _STYLES
 )
 
@@ -95,10 +80,11 @@ def draw_dashboard(title: str, caption: str, cells: Sequence[Cell]) -> str:
     ]
     top = 62.0
     for row, panels in _rows(cells):
-        parts.append(element("text", row, class_="row", x=14.0, y=top + 22.0))
-        top += _ROW_HEIGHT
+        if row:
+            parts.append(element("text", row, class_="row", x=14.0, y=top + 22.0))
+            top += _ROW_HEIGHT
         for number, line in enumerate(_pairs(panels)):
-            height = 84.0 if line[0].kind == "text" else _CELL_HEIGHT
+            height = max(_height(cell) for cell in line)
             for column, cell in enumerate(line):
                 wide = len(line) == 1 and cell.kind == "text"
                 name = f"c{len(parts)}-{number}-{column}"
@@ -119,6 +105,17 @@ def draw_dashboard(title: str, caption: str, cells: Sequence[Cell]) -> str:
         viewBox=f"0 0 {size['width']:g} {size['height']:g}",
         role="img",
     )
+
+
+def _height(cell: Cell) -> float:
+    """As much as its content needs."""
+    if cell.kind == "text":
+        return 84.0
+    if cell.kind == "table":
+        return 64.0 + 19.0 * min(len(cell.table[1]), _MOST_ROWS)
+    if cell.kind in {"stat", "state-timeline"} or not cell.curves:
+        return 90.0 + 40.0 * min(len(cell.curves), _MOST_STATS)
+    return _CELL_HEIGHT
 
 
 def _pairs(cells: Sequence[Cell]) -> Iterator[Sequence[Cell]]:
@@ -147,8 +144,15 @@ def _cell(cell: Cell, name: str, left: float, top: float, height: float, *, wide
 
 
 def _titled(cell: Cell) -> str:
-    suffix = {"ops": "per second", "reqps": "per second", **{one: text for one, (_, text) in _SCALES.items()}}.get(cell.unit)
+    suffix = {"ops": "per second", "reqps": "per second"}.get(cell.unit, _scale(cell)[1])
     return f"{cell.title} ({suffix})" if suffix and cell.kind == "timeseries" else cell.title
+
+
+def _scale(cell: Cell) -> tuple[float, str]:
+    """What values are divided by, and the name of that."""
+    sizes = _SCALES.get(cell.unit, ((1.0, ""),))
+    highest = max((_highest(one.values) for one in cell.curves), default=0.0)
+    return next((one for one in sizes if highest >= one[0]), sizes[-1])
 
 
 def _content(cell: Cell, name: str) -> Iterator[Markup]:
@@ -163,9 +167,9 @@ def _content(cell: Cell, name: str) -> Iterator[Markup]:
     elif cell.kind == "state-timeline":
         yield from _states(cell)
     elif cell.kind == "stat":
-        for place, curve in enumerate(cell.curves[:3]):
+        for place, curve in enumerate(cell.curves[:_MOST_STATS]):
             last = next(value for value in reversed(curve.values) if value is not None)
-            y = 70.0 + place * 62.0
+            y = 62.0 + place * 52.0
             yield element("text", _worded(last, cell.unit), class_="big", x=12.0, y=y)
             yield element("text", curve.name, x=12.0, y=y + 18.0)
     else:
@@ -178,19 +182,18 @@ def _wrapped(text: str, top: float, letters: int) -> Iterator[Markup]:
 
 
 def _worded(value: float, unit: str) -> str:
-    if unit in _SCALES:
-        size, name = _SCALES[unit]
-        return f"{value / size:.3g} {name}"
     return format_value(value, _UNITS.get(unit, ""))
 
 
 def _curves(cell: Cell, name: str) -> Iterator[Markup]:
-    size = _SCALES.get(cell.unit, (1.0, ""))[0]
+    size, _ = _scale(cell)
     shown = sorted(cell.curves, key=lambda one: -_highest(one.values))[: len(_STYLES)]
     shown = [one for one in cell.curves if one in shown]
     values = [[None if one is None else one / size for one in curve.values] for curve in shown]
     if cell.stacked:
-        values = [list(each) for each in accumulate(values, lambda a, b: [_plus(x, y) for x, y in zip(a, b, strict=True)])]
+        values = [
+            list(each) for each in accumulate(values, lambda a, b: [_plus(x, y) for x, y in zip(a, b, strict=True)])
+        ]
     lines = [
         Line(curve.name, style, each, filled=cell.stacked)
         for curve, style, each in zip(shown, _STYLES, values, strict=False)
@@ -242,8 +245,8 @@ def _heat(cell: Cell) -> Iterator[Markup]:
 def _states(cell: Cell) -> Iterator[Markup]:
     left, width = 150.0, _COLUMN - 165.0
     begin, end = cell.bounds[0], cell.bounds[-1]
-    for row, curve in enumerate(cell.curves[:6]):
-        y = 40.0 + row * 34.0
+    for row, curve in enumerate(cell.curves[:_MOST_STATS]):
+        y = 36.0 + row * 34.0
         yield element("text", textwrap.shorten(curve.name, 24, placeholder=".."), x=12.0, y=y + 16.0)
         for value, (start, until) in zip(curve.values, pairwise(cell.bounds), strict=True):
             if value is not None:
@@ -252,8 +255,9 @@ def _states(cell: Cell) -> Iterator[Markup]:
                 style = cell.states.get(value, ("", "first"))[1]
                 yield element("rect", class_=f"state fill {style}", x=x, y=y, width=wide + 0.2, height=24.0)
     for at, (text, style) in enumerate(cell.states.values()):
-        yield element("rect", class_=f"state fill {style}", x=12.0 + at * 140.0, y=256.0, width=10.0, height=8.0)
-        yield element("text", text, class_="legend", x=27.0 + at * 140.0, y=264.0)
+        x, y = 12.0 + at * 140.0, _height(cell) - 14.0
+        yield element("rect", class_=f"state fill {style}", x=x, y=y - 8.0, width=10.0, height=8.0)
+        yield element("text", text, class_="legend", x=x + 15.0, y=y)
 
 
 def _table(cell: Cell) -> Iterator[Markup]:

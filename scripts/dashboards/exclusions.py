@@ -7,7 +7,7 @@ from typing import Any, Final
 __all__ = ["FOREIGN", "lint_file"]
 
 FOREIGN: Final = {
-    "kuberay_advisor_": "the advisor's service and its sidecar are targets of their own, chosen by variables of their own",
+    "kuberay_advisor_": "the advisor's service and its sidecar are targets of their own, with variables of their own",
     "container_": "the kubelet's series about the operator's container have the kubelet's job and instance",
     "kube_pod_": "kube-state-metrics' series about the operator's Pod have its own job and instance",
 }

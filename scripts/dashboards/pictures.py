@@ -17,7 +17,7 @@ import httpx
 from scripts.dashboards.drawing import Cell, Curve, draw_dashboard
 from tests.dashboards.advisorseries import write_history
 from tests.dashboards.panels import DASHBOARDS, filled
-from tests.dashboards.ranges import ranged
+from tests.dashboards.ranges import LOOKBACK, ranged
 from tests.prometheusserver.server import served
 from tests.prometheusserver.tools import system_tool
 
@@ -26,7 +26,7 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 _PICTURES: Final = _ROOT / "docs" / "pictures"
 _RECORDED: Final = {
     "operator-overview": ("saturated-one-worker", "100 RayClusters at once, one worker"),
-    "queue-and-priorities": ("restart-resync", "an operator that starts with 140 objects, one worker"),
+    "queue-and-priorities": ("restart-resync", "an operator that starts with 300 objects, one worker"),
     "client-and-api": ("throttled-client", "QPS 10 and 16 workers"),
     "keys": ("hot-key-annotation-writer", "somebody writes an annotation of one RayCluster all the time"),
 }
@@ -58,8 +58,9 @@ class Asked:
             raise ValueError(f"{target['expr']}: {complaint}")
         for one in found:
             at = {round((time - self._start) / _STEP): value for time, value in one["values"]}
-            name = _LABEL.sub(lambda label, of=one["metric"]: str(of.get(label[1], "")), target.get("legendFormat", ""))
-            yield Curve(name, [at.get(step) for step in range(len(self.times))])
+            yield Curve(
+                _named(target.get("legendFormat", ""), one["metric"]), [at.get(step) for step in range(len(self.times))]
+            )
 
     def rows(self, target: Json) -> Iterator[tuple[Mapping[str, str], float]]:
         """Labels and value of each series at the end."""
@@ -67,6 +68,10 @@ class Asked:
         asked = {"query": filled(target["expr"], _INTERVAL, span), "time": f"{self._end}"}
         for one in self._client.post("/api/v1/query", data=asked).json()["data"]["result"]:
             yield one["metric"], float(one["value"][1])
+
+
+def _named(legend: str, labels: Mapping[str, str]) -> str:
+    return _LABEL.sub(lambda label: labels.get(label[1], ""), legend)
 
 
 def _cell(panel: Json, asked: Asked) -> Cell:
@@ -97,7 +102,9 @@ def _cell(panel: Json, asked: Asked) -> Cell:
 
 def _table(panel: Json, asked: Asked) -> tuple[Sequence[str], list[list[str]]]:
     """Series of all queries joined by their labels, as the panel's transformations do."""
-    columns: dict[str, str] = panel["transformations"][1]["options"]["renameByName"]
+    organised = panel["transformations"][1]["options"]
+    places: dict[str, int] = organised["indexByName"]
+    columns = {name: organised["renameByName"][name] for name in sorted(places, key=places.__getitem__)}
     hidden = {
         one["matcher"]["options"]
         for one in panel["fieldConfig"]["overrides"]
@@ -110,13 +117,33 @@ def _table(panel: Json, asked: Asked) -> tuple[Sequence[str], list[list[str]]]:
             joined.setdefault(frozenset(labels.items()), {})[value] = found
     shown = {name: head for name, head in columns.items() if head not in hidden}
     sort = next(name for name, head in columns.items() if head == panel["options"]["sortBy"][0]["displayName"])
-    rows = [{**dict(labels), **values} for labels, values in joined.items()]
-    rows.sort(key=lambda row: (-row[sort] if isinstance(row.get(sort), float) else 0.0, str(sorted(row.items()))))
-    return list(shown.values()), [[_text(row.get(name, "")) for name in shown] for row in rows]
+    rows: list[dict[str, str | float]] = [{**dict(labels), **values} for labels, values in joined.items()]
+    rows.sort(key=lambda row: (-_number(row.get(sort)), str(sorted(row.items()))))
+    told = [[_text(row.get(name, ""), _states(panel, head)) for name, head in shown.items()] for row in rows]
+    return list(shown.values()), told
 
 
-def _text(value: str | float) -> str:
-    return value if isinstance(value, str) else f"{value:,.4g}"
+def _states(panel: Json, head: str) -> dict[str, str]:
+    """Texts that stand for values of a column."""
+    return {
+        value: text["text"]
+        for one in panel["fieldConfig"]["overrides"]
+        if one["matcher"]["options"] == head
+        for each in one["properties"]
+        if each["id"] == "mappings"
+        for mapping in each["value"]
+        for value, text in mapping["options"].items()
+    }
+
+
+def _number(value: str | float | None) -> float:
+    return value if isinstance(value, float) else 0.0
+
+
+def _text(value: str | float, states: Mapping[str, str]) -> str:
+    if isinstance(value, str):
+        return value
+    return states.get(f"{value:g}", f"{value:,.4g}")
 
 
 def draw(name: str, recordings: Path, folder: Path) -> str:
@@ -125,8 +152,11 @@ def draw(name: str, recordings: Path, folder: Path) -> str:
     setup = json.loads((recordings / recording / "setup.json").read_text(encoding="utf-8"))
     history = folder / f"{name}.om"
     write_history(recordings / recording, history)
-    with served(system_tool(), history) as address, httpx.Client(base_url=address, trust_env=False) as client:
-        asked = Asked(client, setup["start"] + 2.0 * _STEP, setup["end"])
+    with (
+        served(system_tool(), history, flags=LOOKBACK) as address,
+        httpx.Client(base_url=address, trust_env=False) as client,
+    ):
+        asked = Asked(client, setup["start"] + _STEP, setup["end"])
         cells = [_cell(panel, asked) for panel in DASHBOARDS[name]["panels"]]
     caption = f"Recorded from a real KubeRay {setup['version']}: {told}. Times are UTC."
     return draw_dashboard(DASHBOARDS[name]["title"], caption, cells)

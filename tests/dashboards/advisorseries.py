@@ -20,7 +20,12 @@ STEP_SECONDS: Final = 2.0
 """From one scrape of the sidecar to the next, as the recordings have it."""
 OPERATOR: Final = "kuberay"
 _SIDECAR: Final = target(
-    {"job": "kuberay-advisor-sidecar", "instance": "127.0.0.1:8090", "namespace": "kuberay", "pod": "kuberay-operator-0"}
+    {
+        "job": "kuberay-advisor-sidecar",
+        "instance": "127.0.0.1:8090",
+        "namespace": "kuberay",
+        "pod": "kuberay-operator-0",
+    }
 )
 _SERVICE: Final = target({"job": "kuberay-advisor", "instance": "127.0.0.1:8095", "namespace": "advisor"})
 _END: Final = "# EOF\n"
@@ -29,7 +34,10 @@ _SAMPLE: Final = re.compile(r"^[^#].*$", re.MULTILINE)
 
 def write_history(recording: Path, path: Path) -> None:
     """One history of the operator of a recording, its sidecar and the service, for `prometheusserver`."""
-    with gzip.open(recording / "metrics.om.gz", "rt", encoding="utf-8") as operator, path.open("w", encoding="utf-8") as to:
+    with (
+        gzip.open(recording / "metrics.om.gz", "rt", encoding="utf-8") as operator,
+        path.open("w", encoding="utf-8") as to,
+    ):
         to.writelines(line for line in operator if line != _END)
         times = []
         for time, view in views(recording, STEP_SECONDS):

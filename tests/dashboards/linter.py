@@ -18,7 +18,9 @@ _UNITS: Final = frozenset(
     {"none", "short", "percent", "percentunit", "bytes", "decbytes", "Bps", "binBps", "s", "ms", "ops", "reqps", "rps"}
 )
 """Of Grafana's units, those that figures of an operator can have."""
-_WITH_UNIT: Final = frozenset({"stat", "timeseries", "gauge", "graph", "singlestat", "table", "heatmap", "state-timeline"})
+_WITH_UNIT: Final = frozenset(
+    {"stat", "timeseries", "gauge", "graph", "singlestat", "table", "heatmap", "state-timeline"}
+)
 _WITHOUT_QUERY: Final = frozenset({"row", "text"})
 
 

@@ -58,7 +58,9 @@ def selected(expr: str) -> Iterator[Selected]:
     for node in nodes:
         if isinstance(node, promql_parser.MatrixSelector):
             ranged.add(str(node.vector_selector))
-            yield _selected(node.vector_selector, functions.get(str(node), ""), _WRITTEN.get(node.range, str(node.range)))
+            yield _selected(
+                node.vector_selector, functions.get(str(node), ""), _WRITTEN.get(node.range, str(node.range))
+            )
         elif isinstance(node, promql_parser.VectorSelector) and str(node) not in ranged:
             yield _selected(node, "", "")
 

@@ -39,7 +39,7 @@ def put(place: Callable[[Json], Json], key: str, value: Any) -> Callable[[Json],
 COUNTER = 'controller_runtime_reconcile_total{job=~"$job", instance=~"$instance"}'
 BREAKS = {
     "template-datasource-rule": put(lambda one: variable(one, "datasource"), "label", "Prometheus"),
-    "template-job-rule": put(lambda one: variable(one, "job"), "multi", False),
+    "template-job-rule": put(lambda one: variable(one, "job"), "multi", 0),
     "template-instance-rule": put(lambda one: variable(one, "instance"), "allValue", ".*"),
     "template-label-promql-rule": put(lambda one: variable(one, "job"), "query", "label_values(up{, job)"),
     "template-on-time-change-reload-rule": put(lambda one: variable(one, "controller"), "refresh", 1),
@@ -54,7 +54,7 @@ BREAKS = {
     "target-job-rule": put(target, "expr", f"rate({COUNTER.replace('=~', '=')}[$__rate_interval])"),
     "target-instance-rule": put(target, "expr", "rate(up[$__rate_interval])"),
     "target-counter-agg-rule": put(target, "expr", f"deriv({COUNTER}[$__rate_interval])"),
-    "uneditable-dashboard": put(lambda one: one, "editable", True),
+    "uneditable-dashboard": put(lambda one: one, "editable", None),
 }
 
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.dashboards.advisorseries import write_history
-from tests.dashboards.panels import FOLDER, Query, filled, panels, queries
+from tests.dashboards.panels import FOLDER, filled, panels, queries
 from tests.dashboards.ranges import INTERVAL, LOOKBACK, RANGE, ranged
 from tests.prometheusserver.fixtures import PrometheusOf
 from tests.prometheusserver.server import served
@@ -89,12 +89,7 @@ def test_no_query_fails(played: Played, name: str) -> None:
 
 def test_each_query_has_data_somewhere(played: Played) -> None:
     """On one of a few recordings at least, but for what no recording has."""
-    seen = {
-        query
-        for name in (*WITH_SIDECAR, *OPERATOR_ALONE)
-        for query, one in played.of(name).items()
-        if one.curves
-    }
+    seen = {query for name in (*WITH_SIDECAR, *OPERATOR_ALONE) for query, one in played.of(name).items() if one.curves}
     assert {str(query) for query in queries()} - seen == set(WITHOUT_DATA)
 
 
@@ -139,6 +134,54 @@ def test_what_is_shown_is_what_happened(played: Played) -> None:
     assert resync["queue-and-priorities: Starving priorities [0]"].highest == 0.0
 
 
+def _replicas() -> str:
+    """Two replicas for a minute, one of which leads; only the leader has controllers. Both have a memory limit."""
+    lines = []
+    for step in range(31):
+        time = 1_796_000_000 + 2 * step
+        for replica, leads in (("a", 1), ("b", 0)):
+            own = f'instance="{replica}:8080",job="kuberay-operator",namespace="kuberay",pod="{replica}"'
+            box = f'container="kuberay-operator",namespace="kuberay",pod="{replica}"'
+            lines += [
+                f'leader_election_master_status{{name="ray-operator-leader",{own}}} {leads} {time}',
+                f"process_cpu_seconds_total{{{own}}} {step} {time}",
+                f'kube_pod_container_resource_limits{{resource="memory",unit="byte",{box}}} 1000 {time}',
+                f"container_cpu_cfs_periods_total{{{box}}} 0 {time}",
+                f"container_cpu_cfs_throttled_periods_total{{{box}}} 0 {time}",
+            ]
+        lead = 'controller="raycluster",instance="a:8080",job="kuberay-operator",namespace="kuberay",pod="a"'
+        lines += [
+            f"controller_runtime_max_concurrent_reconciles{{{lead}}} 2 {time}",
+            f"controller_runtime_active_workers{{{lead}}} 1 {time}",
+            f'workqueue_depth{{priority="0",{lead}}} 1 {time}',
+            f'workqueue_depth{{priority="-100",{lead}}} 0 {time}',
+            f"workqueue_work_duration_seconds_sum{{{lead}}} {step} {time}",
+            f"workqueue_unfinished_work_seconds{{{lead}}} {2 * step} {time}",
+        ]
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def test_replicas_and_limits(system_prometheus_of: PrometheusOf, tmp_path: Path) -> None:
+    """Only the leader's CPU counts; long runs count while they run; nothing is divided by zero; depth is of all
+    priorities, and with an idle worker it waits behind its own run.
+    """
+    path = tmp_path / "replicas.om"
+    path.write_text(_replicas(), encoding="utf-8")
+    found = {}
+    with httpx.Client(base_url=system_prometheus_of(path, flags=LOOKBACK), trust_env=False) as client:
+        for query in queries():
+            curves, complaint = ranged(client, filled(query.expr, INTERVAL, RANGE), 1_796_000_030, 1_796_000_050)
+            assert complaint == ""
+            found[str(query)] = [(one["metric"], one["values"][-1][1]) for one in curves]
+    assert [labels["instance"] for labels, _ in found["operator-overview: CPU [0]"]] == ["a:8080"]
+    assert [value for _, value in found["operator-overview: Memory [2]"]] == [1000.0]
+    # Half a worker in finished runs, one in a run that goes on for ever: of two.
+    assert [value for _, value in found["operator-overview: Utilisation of the workers [0]"]] == [pytest.approx(0.75)]
+    assert found["operator-overview: Throttled periods [0]"] == []
+    assert [value for _, value in found["operator-overview: Backlog [0]"]] == [1.0]
+    assert [value for _, value in found["queue-and-priorities: Keys that wait behind their own run [0]"]] == [1.0]
+
+
 def empty_panels(found: Answers) -> set[str]:
     """Panels none of whose queries has a curve."""
     full = {_panel(query) for query, one in found.items() if one.curves}
@@ -149,7 +192,9 @@ def _panel(query: str) -> str:
     return query.rpartition(" [")[0]
 
 
-@pytest.mark.skipif(os.environ.get("ADVISOR_DASHBOARDS") != "all", reason="ADVISOR_DASHBOARDS=all plays every recording")
+@pytest.mark.skipif(
+    os.environ.get("ADVISOR_DASHBOARDS") != "all", reason="ADVISOR_DASHBOARDS=all plays every recording"
+)
 @pytest.mark.timeout(1800)
 def test_every_recording(shared: Path, tmp_path: Path) -> None:
     """No error on any; docs/dashboards-data.md tells which panel has data on which."""
@@ -164,7 +209,12 @@ def test_every_recording(shared: Path, tmp_path: Path) -> None:
             write_history(recording, source)
         with served(tool, source, flags=LOOKBACK) as address:
             found[recording.name] = answers(address, recording)
-    said = {f"{name}: {query}": one.complaint for name, all_of in found.items() for query, one in all_of.items() if one.complaint}
+    said = {
+        f"{name}: {query}": one.complaint
+        for name, all_of in found.items()
+        for query, one in all_of.items()
+        if one.complaint
+    }
     assert said == {}
     (ROOT / "docs" / "dashboards-data.md").write_text(_page(found, with_log), encoding="utf-8")
 
@@ -181,7 +231,9 @@ def _page(found: Mapping[str, Answers], with_log: set[str]) -> str:
         elif not have:
             where = f"none: {WITHOUT_DATA.get(str(query), '')}"
         elif len(have) <= len(lack):
-            where = ", ".join(f"`{name}`" for name in have[:4]) + (f" and {len(have) - 4} more" if len(have) > 4 else "")
+            where = ", ".join(f"`{name}`" for name in have[:4]) + (
+                f" and {len(have) - 4} more" if len(have) > 4 else ""
+            )
         else:
             where = "all but " + ", ".join(f"`{name}`" for name in lack[:4])
             where += f" and {len(lack) - 4} more" if len(lack) > 4 else ""
@@ -189,8 +241,9 @@ def _page(found: Mapping[str, Answers], with_log: set[str]) -> str:
         rows.append(f"| {query.panel.dashboard} | {title} | {len(have)} | {where} |")
     head = (
         "# What the panels show of recorded operators\n\n"
-        f"Every query of every [dashboard](dashboards.md), asked of Prometheus {system_tool().version} that holds one of "
-        f"{len(found)} recordings of real operators,\nwith 10 s for `$__rate_interval`. Beside {len(with_log)} of them, "
+        "Every query of every [dashboard](dashboards.md), asked of Prometheus "
+        f"{system_tool().version} that holds one of {len(found)} recordings of real operators,\n"
+        f"with {INTERVAL} for `$__rate_interval`. Beside {len(with_log)} of them, "
         "which have the operator's log, are the series that a sidecar tells\nwhile they are played to it, and those of "
         "the service. No query failed on any. Written by a run of\n"
         "`ADVISOR_DASHBOARDS=all pytest tests/dashboards/test_queries.py`.\n\n"
