@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import httpx
 
+from advisor.analysis import Options, analyse
+from advisor.sources.recording import RecordingSource
 from scripts.dashboards.drawing import Cell, Curve, draw_dashboard
 from tests.dashboards.advisorseries import write_history
 from tests.dashboards.panels import DASHBOARDS, filled
@@ -151,7 +153,8 @@ def draw(name: str, recordings: Path, folder: Path) -> str:
     recording, told = _RECORDED[name]
     setup = json.loads((recordings / recording / "setup.json").read_text(encoding="utf-8"))
     history = folder / f"{name}.om"
-    write_history(recordings / recording, history)
+    source = RecordingSource(recordings / recording)
+    write_history(recordings / recording, history, analyse(source, Options()))
     with (
         served(system_tool(), history, flags=LOOKBACK) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
