@@ -22,13 +22,14 @@ DASHBOARDS_ARGS ?=
 PIP_ARGS :=
 
 # "command:debian-package" for each tool beside Python that tests need. None has to run as a service.
-SYSTEM_TOOLS ?= prometheus:prometheus promtool:prometheus
+SYSTEM_TOOLS ?= prometheus:prometheus promtool:prometheus chromium:chromium
 
 DEMO := .venv/bin
 TEST := .venv-test/bin
 BUILD := .venv-build/bin
 LOCK := .venv-lock/bin
 BUILDER := .venv-dashboards/bin
+BROWSER := tests/browser
 
 .PHONY: help
 help: ## list the targets
@@ -63,7 +64,7 @@ layers: .venv-test/.stamp ## import-linter: layers and purity
 
 # PYTHONSAFEPATH keeps the source tree off sys.path: what is tested is the wheel as a user installs it.
 .PHONY: unit
-unit: .venv-test/.stamp build ## pytest against the installed wheel, with branch coverage
+unit: .venv-test/.stamp $(BROWSER)/node_modules/.stamp build ## pytest against the installed wheel, with branch coverage
 	$(TEST)/python -m pip install --quiet --no-deps --force-reinstall dist/*.whl
 	$(TEST)/coverage erase
 	PYTHONSAFEPATH=1 ADVISOR_EXPECT_WHEEL=1 $(TEST)/coverage run -m pytest --numprocesses $(PYTEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
@@ -174,7 +175,8 @@ system-deps: ## install the system packages that tests need, if any is missing
 
 .PHONY: clean
 clean: ## remove environments, builds and caches
-	rm -rf .venv .venv-test .venv-build .venv-lock .venv-dashboards dist htmlcov lab-recordings .coverage .coverage.* .hypothesis \
+	rm -rf .venv .venv-test .venv-build .venv-lock .venv-dashboards $(BROWSER)/node_modules build dist htmlcov lab-recordings \
+	  .coverage .coverage.* .hypothesis \
 	  .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -191,3 +193,11 @@ clean: ## remove environments, builds and caches
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) --require-hashes --requirement $<
 	touch $@
+
+# What the browser tests need beside Chromium. Without npm they are skipped; in CI that is a failure of theirs.
+$(BROWSER)/node_modules/.stamp: $(BROWSER)/package-lock.json $(BROWSER)/package.json
+	@if command -v npm >/dev/null; then \
+	  npm ci --ignore-scripts --no-fund --no-audit --loglevel=error --prefix $(BROWSER) && touch $@; \
+	else \
+	  echo "browser: no npm here, so tests with a browser are left out"; \
+	fi

@@ -1,8 +1,9 @@
-"""What several tests need and no fixture can be: where things are, and golden files."""
+"""What several tests need and no fixture can be: where things are, golden files, and how to wait."""
 
 import dataclasses
 import difflib
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,14 @@ def run(*args: str) -> int:
     code = exit_request.value.code
     assert isinstance(code, int)
     return code
+
+
+def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
+    """Wait for something that another thread or process does."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it does not come to hold"
+        time.sleep(0.01)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,7 +21,7 @@ def source_files(folder: str) -> set[str]:
     return {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / folder).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and not {"__pycache__", "node_modules"} & set(path.parts)
     }
 
 
@@ -53,10 +53,19 @@ def test_sdist_holds_tests_and_docs() -> None:
     """From the sdist alone the project can be built, tested and read."""
     with tarfile.open(only_in_dist("*.tar.gz")) as sdist:
         shipped = {name.split("/", 1)[1] for name in sdist.getnames()}
-    wanted = {"LICENSE", "Makefile", "pyproject.toml", "requirements/dev.txt"}
+    wanted = {"LICENSE", "NOTICE", "Makefile", "pyproject.toml", "requirements/dev.txt"}
     for folder in ("advisor", "docs", "tests"):
         wanted |= source_files(folder)
     assert wanted - shipped == set()
+
+
+@needs_wheel
+def test_wheel_names_the_work_of_others() -> None:
+    """Licence and notice are part of what is installed; vendored files have their own licence beside them."""
+    with zipfile.ZipFile(only_in_dist("*.whl")) as wheel:
+        licences = {name.rpartition("/")[2] for name in wheel.namelist() if ".dist-info/licenses/" in name}
+        assert "advisor/web/static/vendor/uplot/LICENSE" in wheel.namelist()
+    assert licences == {"LICENSE", "NOTICE"}
 
 
 @needs_wheel

@@ -20,7 +20,6 @@ from advisor.store.store import Store
 from advisor.twin.parameters import OperatorSettings
 from advisor.web.assembly import Advisor
 from advisor.web.config import Config, load_config
-from advisor.web.config import Store as StoreSettings
 from advisor.web.configoperators import OperatorSpec
 from advisor.web.history import KeptHistory, StoreSink
 from advisor.web.targets import KeptTarget
@@ -199,4 +198,4 @@ def _config(port: int, rhythm: Rhythm) -> Config:
         jitter_ratio=0.0,
         last_seconds=rhythm.last_seconds,
     )
-    return replace(config, store=StoreSettings(path=None), schedule=schedule)
+    return replace(config, store=replace(config.store, path=None), schedule=schedule)

@@ -13,6 +13,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from advisor.web.assembly import Advisor
     from advisor.web.config import Config
 
 __all__ = ["serve"]
@@ -108,11 +109,22 @@ def _run(config: "Config", again: "Callable[[Config], Config]") -> int:
         click.echo(f"serving {advisor.address}; Ctrl-C ends it", err=True)
         try:
             while asked.get() == _AGAIN:
-                config = again(config)
-                advisor.apply(config)
+                config = _applied(advisor, config, again(config))
         finally:
             advisor.stop()
     return 0
+
+
+def _applied(advisor: "Advisor", before: "Config", config: "Config") -> "Config":
+    """The settings that hold once these were given to the service: those before where it cannot do as they say."""
+    from advisor.errors import AdvisorError
+
+    try:
+        advisor.apply(config)
+    except AdvisorError as error:
+        logging.getLogger(__name__).error("the settings before go on to hold: %s", error)  # noqa: TRY400 - as above
+        return before
+    return config
 
 
 @contextmanager

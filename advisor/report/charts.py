@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import msgspec
+
 from advisor.model.report import EpisodeReport
 from advisor.model.text import format_value
 from advisor.report.axes import Scale, time_ticks, value_ticks
-from advisor.report.markup import Markup, blocks, element, number
+from advisor.report.markup import Markup, blocks, element, number, printable
 from advisor.report.wording import BudgetShare, utc
 
 __all__ = ["Chart", "Line", "draw_chart", "draw_range", "draw_shares", "draw_swatch"]
@@ -69,7 +71,43 @@ def draw_chart(chart: Chart, name: str) -> Markup:
         viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}",
         role="img",
         aria_labelledby=f"{name}-title {name}-desc",
+        data_chart=_carried(chart, ticks),
     )
+
+
+def _carried(chart: Chart, ticks: Sequence[tuple[float, str]]) -> str:
+    """The figures behind the picture as JSON, for a script that draws them anew; `document.page` leaves them out.
+
+    Times are the first in Unix seconds, then the seconds from each to the next; values have five digits.
+    """
+    steps = [round(after - before, 3) for before, after in pairwise(chart.bounds)]
+    lines = [
+        {
+            "name": printable(line.name),
+            "style": line.style,
+            "filled": line.filled,
+            "values": [None if value is None else float(f"{value:.5g}") for value in line.values],
+        }
+        for line in chart.lines
+    ]
+    episodes = [
+        {
+            "from": one.episode.window.start,
+            "to": one.episode.window.end,
+            "kind": one.episode.kind.value,
+            "verdict": one.is_verdict,
+        }
+        for one in _drawn(chart.episodes)
+    ]
+    carried = {
+        "title": printable(chart.title),
+        "unit": chart.unit,
+        "times": [chart.bounds[0], *steps],
+        "ticks": ticks,
+        "lines": lines,
+        "episodes": episodes,
+    }
+    return msgspec.json.encode(carried).decode()
 
 
 def _described(chart: Chart) -> str:
@@ -90,7 +128,7 @@ def _bands(episodes: Sequence[EpisodeReport], across: Scale) -> Iterator[Markup]
     """The episodes as stripes with their labels on top, as far as there is room for them."""
     taken: list[tuple[float, float]] = []
     labels = []
-    for one in sorted(episodes, key=lambda one: not one.is_verdict):
+    for one in _drawn(episodes):
         window = one.episode.window
         left, right = (min(max(across(time), _LEFT), _RIGHT) for time in (window.start, window.end))
         style = f"band {one.episode.kind.value}{' verdict' if one.is_verdict else ''}"
@@ -107,6 +145,11 @@ def _bands(episodes: Sequence[EpisodeReport], across: Scale) -> Iterator[Markup]
             style = "band-label verdict-label" if one.is_verdict else "band-label"
             labels.append(element("text", text, class_=style, x=middle, y=_TOP - 8.0))
     yield from labels
+
+
+def _drawn(episodes: Sequence[EpisodeReport]) -> list[EpisodeReport]:
+    """The episodes in the order in which they are drawn: the verdict's is the first to get its label."""
+    return sorted(episodes, key=lambda one: not one.is_verdict)
 
 
 def _value_axis(ticks: Sequence[tuple[float, str]], up: Scale) -> Iterator[Markup]:

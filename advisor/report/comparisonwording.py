@@ -14,6 +14,7 @@ from advisor.model.comparison import (
 )
 from advisor.model.signal import Unit
 from advisor.model.text import format_change, format_value
+from advisor.report.quantitywording import quantity_words
 from advisor.report.settingwording import setting_value
 
 __all__ = [
@@ -116,7 +117,7 @@ def _change(ratio: float | None) -> str:
 def prediction_check_cells(check: PredictionCheck) -> tuple[str, ...]:
     """The cells below ``CHECK_HEADS``."""
     figures = (figure_text(one, check.unit) for one in (check.low, check.high, check.measured))
-    return (check.quantity.replace("_", " "), *figures, RESULTS[check.result])
+    return (quantity_words(check.quantity), *figures, RESULTS[check.result])
 
 
 def unchecked_lines(checks: Sequence[PredictionCheck]) -> list[str]:
@@ -124,7 +125,7 @@ def unchecked_lines(checks: Sequence[PredictionCheck]) -> list[str]:
     names: dict[str, list[str]] = {}
     for one in checks:
         if one.result is PredictionResult.NOT_CHECKED:
-            names.setdefault(one.reason, []).append(one.quantity.replace("_", " "))
+            names.setdefault(one.reason, []).append(quantity_words(one.quantity))
     return [f"not checked: {', '.join(listed)} ({reason})" for reason, listed in names.items()]
 
 

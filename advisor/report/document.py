@@ -2,13 +2,22 @@
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from advisor.report.markup import Child, Markup, blocks, element
 
 __all__ = ["Section", "page", "served_page", "style_text", "wide_table"]
+
+_CARRIED: Final = re.compile(r' data-chart="[^"]*"')
+"""What charts carry for scripts."""
+_TAG: Final = re.compile(r"<[^>]*>")
+_CARDS_FROM: Final = 4
+"""Columns that a table of words has at least to be shown as cards on a narrow screen."""
 
 
 class Section(NamedTuple):
@@ -30,7 +39,8 @@ def page(title: str, header: Markup, sections: Sequence[Section], *, skip: str, 
         style: the text of its style sheet.
     """
     parts = [_skip_link(skip, sections), header, _section_links(sections), *_body(sections)]
-    return _document(_head(title, style), parts)
+    # No script runs here. Text has no quotation mark, so this finds attributes of ours alone.
+    return _CARRIED.sub("", _document(_head(title, style), parts))
 
 
 def served_page(
@@ -120,6 +130,11 @@ def _section(one: Section) -> Markup:
     return element("section", blocks([heading, one.content]), id=one.name, aria_labelledby=f"{one.name}-title")
 
 
+def _plain(head: str) -> str:
+    """A head of a table as text, where it is a link."""
+    return html.unescape(_TAG.sub("", head)) if isinstance(head, Markup) else head
+
+
 def wide_table(
     label: str,
     heads: Sequence[str],
@@ -127,10 +142,12 @@ def wide_table(
     *,
     numbers: Iterable[int] = (),
     styles: Sequence[str | None] = (),
+    sorts: Mapping[int, str] = MappingProxyType({}),
 ) -> Markup:
     """A table whose first column heads its rows.
 
-    It scrolls by itself where it is too wide, also from the keyboard.
+    It scrolls by itself where it is too wide, also from the keyboard. One that is mostly text is wide for its words:
+    on a narrow screen each of its rows becomes a card, whose cells name their columns.
 
     Args:
         label: what it is, for those who cannot see it.
@@ -138,19 +155,31 @@ def wide_table(
         rows: their cells.
         numbers: columns that are set right.
         styles: a class for each row; none where there are fewer.
+        sorts: of columns by which rows are sorted, how: ascending or descending.
     """
     right = dict.fromkeys(numbers, "number")
+    has_cards = len(heads) >= _CARDS_FROM and len(right) * 2 < len(heads)
+    named = list(map(_plain, heads)) if has_cards else [None] * len(heads)
     head = element(
-        "tr", *(element("th", head, scope="col", class_=right.get(index)) for index, head in enumerate(heads))
+        "tr",
+        *(
+            element("th", head, scope="col", class_=right.get(index), aria_sort=sorts.get(index))
+            for index, head in enumerate(heads)
+        ),
     )
     body = (
         element(
             "tr",
             element("th", row[0], scope="row", class_=right.get(0)),
-            *(element("td", cell, class_=right.get(index)) for index, cell in enumerate(row[1:], start=1)),
+            *(
+                element("td", cell, class_=right.get(index), data_head=named[index])
+                for index, cell in enumerate(row[1:], start=1)
+            ),
             class_=styles[place] if place < len(styles) else None,
         )
         for place, row in enumerate(rows)
     )
     table = element("table", blocks([element("thead", head), element("tbody", blocks(body))]))
-    return element("div", table, class_="wide", role="region", tabindex=0, aria_label=label)
+    return element(
+        "div", table, class_="wide cards" if has_cards else "wide", role="region", tabindex=0, aria_label=label
+    )

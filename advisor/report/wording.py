@@ -9,6 +9,7 @@ from advisor.model.finding import Check, Evidence, Finding
 from advisor.model.report import EpisodeReport, Figure, Report
 from advisor.model.signal import Unit
 from advisor.model.text import format_value
+from advisor.report.quantitywording import quantity_words
 from advisor.report.settingwording import setting_move, setting_name, setting_value
 
 __all__ = [
@@ -163,10 +164,9 @@ def prediction_origin(predictions: Sequence[Prediction]) -> str:
 
 def prediction_cells(prediction: Prediction) -> tuple[str, str, str, str, str]:
     """The cells below ``PREDICTION_HEADS``."""
-    quantity = prediction.quantity.replace("_", " ")
     figures = (prediction.now, prediction.then, prediction.low, prediction.high)
     now, then, low, high = (format_value(value, prediction.unit) for value in figures)
-    return quantity, now, then, low, high
+    return quantity_words(prediction.quantity), now, then, low, high
 
 
 def budget_shares(report: Report) -> list[BudgetShare]:

@@ -28,7 +28,7 @@ from advisor.sidecar.ring import Peaks, Ring
 from advisor.sidecar.scraper import Scraper
 from advisor.sidecar.selfview import SelfView
 from advisor.sidecar.server import Held, Server, Telling
-from advisor.sidecar.settings import OPERATOR_SELECTOR, LogPod, Settings
+from advisor.sidecar.settings import LogPod, Settings
 from advisor.sidecar.streams import Stop, StreamFollower, stdin_chunks
 from advisor.sidecar.watching import OnChange, Watching
 from advisor.signals.names import SELECTION
@@ -193,7 +193,7 @@ def _finder(client: KubeClient, pod: LogPod) -> Callable[[], Observed | None]:
     namespace = pod.namespace or _own_namespace()
     if pod.name:
         return lambda: pod_by_name(client, namespace, pod.name)
-    selectors = OPERATOR_SELECTORS if pod.selector == OPERATOR_SELECTOR else (pod.selector,)
+    selectors = (pod.selector,) if pod.selector else OPERATOR_SELECTORS
     return pods_by_labels(client, namespace, selectors=selectors)
 
 

@@ -8,10 +8,8 @@ from typing import Final, Self
 from advisor.sidecar.pacing import PacingRules
 from advisor.sources.endpoint import Endpoint
 
-__all__ = ["OPERATOR_SELECTOR", "LogPod", "Settings"]
+__all__ = ["LogPod", "Settings"]
 
-OPERATOR_SELECTOR: Final = "app.kubernetes.io/name=kuberay-operator"
-"""Labels of the operator's Pods as KubeRay's chart sets them."""
 _NAMESPACE: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?")
 _SELECTOR: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_./]*(?:=|==|!=)[-A-Za-z0-9_.]*")
@@ -24,7 +22,7 @@ class LogPod:
     Attributes:
         namespace: its namespace; "" for the sidecar's own.
         name: its name; "" where labels tell it.
-        selector: labels that it has, as the API server takes them.
+        selector: labels that it has, as the API server takes them; "" for those that KubeRay gives its operator.
     """
 
     namespace: str = ""
@@ -39,7 +37,7 @@ class LogPod:
             ValueError: it is none of them.
         """
         if not text:
-            return cls(selector=OPERATOR_SELECTOR)
+            return cls()
         namespace, slash, rest = text.partition("/")
         if not slash or not _NAMESPACE.fullmatch(namespace):
             # The prefix of a label ends in a slash as well; other than a namespace, it has dots.

@@ -38,6 +38,8 @@ class Connections:
         """Of its own, so that no reader waits for a writer."""
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
+        self.revision = 0
+        """How many transactions were kept that are not samples; to be compared, to see whether anything was added."""
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -80,6 +82,7 @@ class Connections:
                 writer.execute("BEGIN IMMEDIATE")
                 yield writer
                 writer.execute("COMMIT")
+                self.revision += durable
             except sqlite3.Error as error:
                 _undo(writer)
                 raise self._not_kept(error) from error

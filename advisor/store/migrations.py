@@ -38,8 +38,9 @@ _FIRST: Final = (
 _BASES: Final = (
     """CREATE TABLE bases (operator_id INTEGER PRIMARY KEY, time REAL, data BLOB, missing TEXT NOT NULL)""",
 )
+_TOLD: Final = ("CREATE TABLE told (operator_id INTEGER PRIMARY KEY, data BLOB NOT NULL)",)
 
-MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (_FIRST, _BASES)
+MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (_FIRST, _BASES, _TOLD)
 """Statements that lead from each version to the next; a step that has been released is never changed."""
 
 

@@ -5,7 +5,7 @@ import sqlite3
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -14,14 +14,7 @@ from advisor.model.fleet import FleetFailure, FleetVerdict
 from advisor.store import documents
 from advisor.store.errors import StoreReadError
 from advisor.store.records import ChangeRow, FailureRow, OperatorStatus, ReportRow
-from advisor.store.retention import (
-    ALL_REPORTS_SECONDS,
-    CHANGES_SECONDS,
-    FAILURES_SECONDS,
-    HOUR,
-    REPORTS_AN_HOUR,
-    REPORTS_SECONDS,
-)
+from advisor.store.retention import HOUR, REPORTS_AN_HOUR, Retention
 
 __all__ = [
     "Between",
@@ -31,6 +24,7 @@ __all__ = [
     "document",
     "last_measured",
     "prune",
+    "queue_waits",
     "report_times",
     "reports",
     "row",
@@ -42,8 +36,30 @@ _BASE_SECONDS: Final = 86_400.0
 _WORTH: Final = 0.7
 """Of its size alone; a document that is hardly smaller against its base becomes the next base."""
 
+_Any = TypeVar("_Any")
+
 _VERDICT: Final = msgspec.json.Decoder(FleetVerdict)
 _FAILURE: Final = msgspec.json.Decoder(FleetFailure)
+
+
+class _Wait(msgspec.Struct):
+    """The one figure of a verdict that a trend is drawn from: reading it alone takes a third of the time."""
+
+    queue_wait_seconds: float | None = None
+
+
+_WAIT: Final = msgspec.json.Decoder(_Wait)
+
+
+_STATUS: Final = """
+    SELECT operators.name, reports.id, reports.time, reports.verdict, failures.time, failures.failure
+    FROM operators
+    LEFT JOIN reports ON reports.id =
+        (SELECT id FROM reports WHERE operator_id = operators.id ORDER BY id DESC LIMIT 1)
+    LEFT JOIN failures ON failures.id =
+        (SELECT id FROM failures WHERE operator_id = operators.id ORDER BY id DESC LIMIT 1)
+        AND failures.after_report >= coalesce(reports.id, 0)
+"""
 
 
 class Between(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,19 +150,12 @@ def row(connection: sqlite3.Connection, report_id: int) -> ReportRow | None:
     return ReportRow(report_id, operator, time, _verdict(verdict))
 
 
-def statuses(connection: sqlite3.Connection) -> list[OperatorStatus]:
-    """How each operator stands, by name."""
-    found = connection.execute(
-        """
-        SELECT operators.name, reports.id, reports.time, reports.verdict, failures.time, failures.failure
-        FROM operators
-        LEFT JOIN reports ON reports.id =
-            (SELECT id FROM reports WHERE operator_id = operators.id ORDER BY id DESC LIMIT 1)
-        LEFT JOIN failures ON failures.id =
-            (SELECT id FROM failures WHERE operator_id = operators.id ORDER BY id DESC LIMIT 1)
-            AND failures.after_report >= coalesce(reports.id, 0)
-        ORDER BY operators.name
-        """
+def statuses(connection: sqlite3.Connection, operator: str | None = None) -> list[OperatorStatus]:
+    """How each operator stands, by name; or only one of them."""
+    found = (
+        connection.execute(f"{_STATUS} ORDER BY operators.name")
+        if operator is None
+        else connection.execute(f"{_STATUS} WHERE operators.name = ?", (operator,))
     ).fetchall()
     return [
         OperatorStatus(
@@ -156,6 +165,21 @@ def statuses(connection: sqlite3.Connection) -> list[OperatorStatus]:
         )
         for name, report_id, time, verdict, failed, failure in found
     ]
+
+
+def queue_waits(connection: sqlite3.Connection, operators: Sequence[str], limit: int) -> dict[str, list[float | None]]:
+    """The mean queue waits of the last reports of some operators, the oldest first; None where a report has none."""
+    found = connection.execute(
+        "SELECT operators.name, reports.verdict FROM operators "  # noqa: S608 - only question marks
+        "JOIN reports ON reports.id IN "
+        "(SELECT id FROM reports WHERE operator_id = operators.id ORDER BY id DESC LIMIT ?) "
+        f"WHERE operators.name IN ({', '.join('?' * len(operators))}) ORDER BY reports.id",
+        (limit, *operators),
+    )
+    waits: dict[str, list[float | None]] = {name: [] for name in operators}
+    for name, verdict in found:
+        waits[name].append(_decoded(_WAIT, verdict).queue_wait_seconds)
+    return waits
 
 
 def add_changes(
@@ -205,23 +229,24 @@ def changes(connection: sqlite3.Connection, operator: str | None, between: Betwe
     ]
 
 
-def prune(connection: sqlite3.Connection, now: float) -> None:
+def prune(connection: sqlite3.Connection, now: float, retention: Retention) -> None:
     """Thin and drop reports, failures and changes by their age, and operators of which nothing is left."""
     (thinned,) = connection.execute("SELECT coalesce(thinned, 0) FROM clock").fetchone()
-    border = math.floor((now - ALL_REPORTS_SECONDS) / HOUR) * HOUR
+    border = math.floor((now - retention.each_report_seconds) / HOUR) * HOUR
     if border > thinned:
         _thin_reports(connection, thinned, border)
         connection.execute("UPDATE clock SET thinned = ?", (border,))
-    _drop(connection, "SELECT id FROM reports WHERE time < ?", (now - REPORTS_SECONDS,))
+    _drop(connection, "SELECT id FROM reports WHERE time < ?", (now - retention.reports_seconds,))
     _drop_documents(connection)
-    connection.execute("DELETE FROM failures WHERE time < ?", (now - FAILURES_SECONDS,))
-    connection.execute("DELETE FROM changes WHERE time < ?", (now - CHANGES_SECONDS,))
+    connection.execute("DELETE FROM failures WHERE time < ?", (now - retention.failures_seconds,))
+    connection.execute("DELETE FROM changes WHERE time < ?", (now - retention.changes_seconds,))
     connection.execute("DELETE FROM bases WHERE operator_id NOT IN (SELECT operator_id FROM reports)")
     empty = " AND ".join(
         f"NOT EXISTS (SELECT 1 FROM {table} WHERE operator_id = operators.id)"  # noqa: S608 - constants
         for table in ("reports", "failures", "changes", "samples")
     )
     connection.execute(f"DELETE FROM operators WHERE {empty}")  # noqa: S608 - constants
+    connection.execute("DELETE FROM told WHERE operator_id NOT IN (SELECT id FROM operators)")
 
 
 def _thin_reports(connection: sqlite3.Connection, since: float, until: float) -> None:
@@ -276,8 +301,12 @@ def _packed(connection: sqlite3.Connection, last: int | None, time: float, text:
 
 
 def _verdict(data: bytes) -> FleetVerdict:
+    return _decoded(_VERDICT, data)
+
+
+def _decoded(decoder: "msgspec.json.Decoder[_Any]", data: bytes) -> _Any:
     try:
-        return _VERDICT.decode(data)
+        return decoder.decode(data)
     except msgspec.MsgspecError as error:
         raise StoreReadError("a verdict is damaged, or of another version") from error
 

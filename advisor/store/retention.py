@@ -1,30 +1,42 @@
 """How long what is kept, in seconds."""
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
 __all__ = [
-    "ALL_REPORTS_SECONDS",
-    "CHANGES_SECONDS",
     "DAY",
-    "FAILURES_SECONDS",
     "HOUR",
     "REPORTS_AN_HOUR",
-    "REPORTS_SECONDS",
     "TIERS",
+    "Retention",
     "Tier",
 ]
 
 HOUR: Final = 3600.0
 DAY: Final = 86_400.0
 
-ALL_REPORTS_SECONDS: Final = 2 * DAY
-REPORTS_SECONDS: Final = 30 * DAY
-FAILURES_SECONDS: Final = 30 * DAY
-CHANGES_SECONDS: Final = 365 * DAY
-
 REPORTS_AN_HOUR: Final = 12
 """At most so many of an hour that is thinned, even where each differs from the one before: verdicts may flap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How old what is kept may get.
+
+    Attributes:
+        each_report_seconds: every report; of older ones stay the last of each hour, and those that say something new.
+        reports_seconds: any report.
+        failures_seconds: an analysis that failed.
+        changes_seconds: a change of a setting.
+        samples_seconds: a sample, however coarse.
+    """
+
+    each_report_seconds: float = 2 * DAY
+    reports_seconds: float = 30 * DAY
+    failures_seconds: float = 30 * DAY
+    changes_seconds: float = 365 * DAY
+    samples_seconds: float = 30 * DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +45,7 @@ class Tier:
 
     Attributes:
         bucket_seconds: of each so much one scrape stays; 0 where all do.
-        keep_seconds: how old samples get before the next tier takes them, or, of the last one, nobody.
+        keep_seconds: how old samples get before the next tier takes them; those of the last one go with `Retention`.
         block_seconds: so much of time is taken from the tier above at once, and becomes blocks.
     """
 
@@ -45,5 +57,5 @@ class Tier:
 TIERS: Final = (
     Tier(bucket_seconds=0.0, keep_seconds=2 * HOUR, block_seconds=0.0),
     Tier(bucket_seconds=60.0, keep_seconds=2 * DAY, block_seconds=HOUR),
-    Tier(bucket_seconds=600.0, keep_seconds=30 * DAY, block_seconds=DAY),
+    Tier(bucket_seconds=600.0, keep_seconds=math.inf, block_seconds=DAY),
 )

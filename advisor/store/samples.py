@@ -67,8 +67,8 @@ class Samples:
                 series.add(shape.identities[place], block.times, values, window)
         return series.result()
 
-    def prune(self, operator_id: int, now: float) -> None:
-        """Thin what is old enough, an hour or a day a transaction, and drop what is too old."""
+    def prune(self, operator_id: int, now: float, keep_seconds: float) -> None:
+        """Thin what is old enough, an hour or a day a transaction, and drop what is older than ``keep_seconds``."""
         for number, (source, target) in enumerate(pairwise(TIERS)):
             width = target.block_seconds
             border = math.floor((now - source.keep_seconds) / width) * width
@@ -77,8 +77,8 @@ class Samples:
                 self._thin(operator_id, number, end)
         with self._connections.write(durable=False) as connection:
             connection.execute(
-                "DELETE FROM samples WHERE operator_id = ? AND tier = ? AND ends < ?",
-                (operator_id, len(TIERS) - 1, now - TIERS[-1].keep_seconds),
+                "DELETE FROM samples WHERE operator_id = ? AND tier BETWEEN 0 AND ? AND ends < ?",
+                (operator_id, len(TIERS) - 1, now - keep_seconds),
             )
 
     def drop_unused_columns(self, connection: sqlite3.Connection) -> None:

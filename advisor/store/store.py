@@ -7,7 +7,7 @@ right after; reports, failures and changes also where the machine loses power.
 import sqlite3
 import threading
 import zlib
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -25,6 +25,7 @@ from advisor.store.errors import StoreReadError
 from advisor.store.files import open_database
 from advisor.store.records import BasisRow, ChangeRow, OperatorStatus, ReportRow
 from advisor.store.reports import Between
+from advisor.store.retention import Retention
 from advisor.store.samples import Samples
 
 __all__ = ["Store"]
@@ -35,28 +36,34 @@ class Store:
 
     Attributes:
         problem: what was found wrong when it was opened, as a sentence; None where nothing was.
+        retention: how long what is kept; may be replaced, and counts from the next :meth:`prune` on.
     """
 
-    def __init__(self, connections: Connections, path: Path | None, problem: str | None) -> None:
+    def __init__(
+        self, connections: Connections, path: Path | None, problem: str | None, retention: Retention | None = None
+    ) -> None:
         self.problem = problem
+        self.retention = retention or Retention()
         self._connections = connections
         self._path = path
         self._samples = Samples(connections)
         self._pruning = threading.Lock()
+        self._statuses: tuple[int, tuple[OperatorStatus, ...]] = (-1, ())
 
     @classmethod
-    def open(cls, path: Path | None, *, now: float) -> "Store":
+    def open(cls, path: Path | None, *, now: float, retention: Retention | None = None) -> "Store":
         """Open a history, or begin one.
 
         Args:
             path: its file; None keeps everything in memory, and forgets it.
             now: Unix time.
+            retention: how long what is kept; None for what docs/store.md says.
 
         Raises:
             StoreOpenError: the file cannot be opened, is something else, or is of a newer program.
         """
         opened = open_database(path, now=now)
-        return cls(opened.connections, path, opened.problem)
+        return cls(opened.connections, path, opened.problem, retention)
 
     def __enter__(self) -> Self:
         return self
@@ -141,9 +148,55 @@ class Store:
             )
 
     def statuses(self) -> list[OperatorStatus]:
-        """How each operator stands, by name."""
+        """How each operator stands, by name. Read once for all who ask until something is added."""
+        # Before the reading: what is added meanwhile is read by whoever asks next.
+        revision = self.revision
+        known = self._statuses
+        if revision is not None and known[0] == revision:
+            return list(known[1])
         with self._connections.read() as connection:
-            return tables.statuses(connection)
+            found = tuple(tables.statuses(connection))
+        if revision is not None:
+            self._statuses = (revision, found)
+        return list(found)
+
+    def status(self, operator: str) -> OperatorStatus | None:
+        """How one operator stands; None where nothing is kept of one of this name."""
+        with self._connections.read() as connection:
+            return next(iter(tables.statuses(connection, operator)), None)
+
+    @property
+    def revision(self) -> int | None:
+        """A number that is another one after anything but samples was added; None where another process adds."""
+        return None if self._connections.writer is None else self._connections.revision
+
+    def queue_waits(self, operators: Sequence[str], *, limit: int) -> Mapping[str, Sequence[float | None]]:
+        """Of each of these operators the mean queue waits of its last reports, in seconds, the oldest first."""
+        with self._connections.read() as connection:
+            return tables.queue_waits(connection, operators, limit)
+
+    def has_report(self) -> bool:
+        """Whether there is any report."""
+        with self._connections.read() as connection:
+            return connection.execute("SELECT 1 FROM reports LIMIT 1").fetchone() is not None
+
+    def told(self) -> Mapping[str, bytes]:
+        """What was kept by :meth:`set_told`, by operator."""
+        query = "SELECT name, data FROM told JOIN operators ON operators.id = operator_id"
+        with self._connections.read() as connection:
+            return dict(connection.execute(query).fetchall())
+
+    def set_told(self, operator: str, data: bytes | None) -> None:
+        """Keep what was told of an operator; None forgets it.
+
+        Raises:
+            StoreWriteError: what was kept before is still there.
+        """
+        with self._connections.write() as connection:
+            operator_id = _operator_id(connection, operator)
+            connection.execute("DELETE FROM told WHERE operator_id = ?", (operator_id,))
+            if data is not None:
+                connection.execute("INSERT INTO told (operator_id, data) VALUES (?, ?)", (operator_id, data))
 
     def operators(self) -> list[str]:
         """Names of all operators of which anything is kept, in order."""
@@ -313,9 +366,9 @@ class Store:
             with self._connections.read() as connection:
                 operators = [one for (one,) in connection.execute("SELECT id FROM operators")]
             for operator_id in operators:
-                self._samples.prune(operator_id, time)
-            with self._connections.write(durable=False) as connection:
-                tables.prune(connection, time)
+                self._samples.prune(operator_id, time, self.retention.samples_seconds)
+            with self._connections.write() as connection:
+                tables.prune(connection, time, self.retention)
                 self._samples.drop_unused_columns(connection)
             self._connections.vacuum()
 

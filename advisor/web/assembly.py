@@ -1,9 +1,9 @@
 """The service's parts, joined: configuration, store, schedule, pages and the server that serves them."""
 
 import logging
+import math
 import random
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,17 +14,20 @@ from advisor.analysis import Options
 from advisor.analysis.changes import ChangeRules
 from advisor.errors import OutputError
 from advisor.model.finding import Severity
-from advisor.store.errors import StoreWriteError
+from advisor.sources.scraping import Clock
+from advisor.store.errors import StoreReadError, StoreWriteError
+from advisor.store.retention import Retention
 from advisor.store.store import Store
 from advisor.web.app import create_app
 from advisor.web.config import Config, Login, Notify, WhatIfSettings
-from advisor.web.history import KeptHistory, StoreSink
+from advisor.web.history import KeptHistory, StoreSink, remembered
 from advisor.web.notify import Notice, Notifier, NotifyRules
 from advisor.web.scheduler import Scheduler
 from advisor.web.security import Access
-from advisor.web.state import Service
+from advisor.web.state import Service, Trouble
 from advisor.web.targets import Watched, rules_of, watched
-from advisor.web.webhook import Webhook, webhooks_of
+from advisor.web.troubles import troubles_of
+from advisor.web.webhook import Webhook, WebhookSettings, webhooks_of
 from advisor.web.whatifline import LineRules
 from advisor.web.whatifs import Effort, WhatIfs
 
@@ -32,7 +35,11 @@ __all__ = ["Advisor", "access_of"]
 
 _LOG: Final = logging.getLogger(__name__)
 _THREADS: Final = 8
+_MOST_CONNECTIONS: Final = 500
+"""A reader who is slow or says nothing holds a connection, and no thread."""
 _PRUNE_SECONDS: Final = 300.0
+_STALE_INTERVALS: Final = 3.0
+"""A report that is older than so many intervals of the schedule is called stale."""
 _STOP_SECONDS: Final = 2.0
 _NOBODYS: Final = "\0"
 """No header can hold it."""
@@ -43,34 +50,41 @@ class Advisor:
 
     Args:
         config: everything that it is told.
+        clock: the time, and how to wait.
 
     Raises:
         OutputError: it cannot serve at its address, or keep its history.
         InputError: a file that the configuration names cannot be read.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, clock: Clock | None = None) -> None:
+        self._clock = clock or Clock()
         self._stop = threading.Event()
-        self._store = Store.open(config.store.path, now=time.time())
-        self._webhooks = [Webhook(one, random.random) for one in webhooks_of(config.notify)]
-        self._sink = StoreSink(self._store, Notifier(_rules(config.notify)), self._tell)
-        self._scheduler = Scheduler(rules_of(config.schedule), self._sink, random.random)
+        self._store = Store.open(config.store.path, now=self._clock.wall(), retention=_retention(config))
+        self._notifier = Notifier(_rules(config.notify), remembered(self._store))
+        self._sink = StoreSink(self._store, self._notifier, self._tell)
+        self._scheduler = Scheduler(rules_of(config.schedule), self._sink, random.random, self._clock)
         self._history = KeptHistory(self._store)
         self._whatifs = _whatifs(config.whatif)
         self._kinds: dict[str, str] = {}
+        self._webhooks: tuple[tuple[WebhookSettings, Webhook], ...] = ()
         self._scraping = threading.Event()
+        self._stale_seconds = math.inf
+        self._access = _access(config, config.listen.host)
         self._watched = Watched((), (), ())
         service = Service(
             self._store,
             self._scheduler.states,
-            time.time,
+            self._clock.wall,
             lambda name: self._kinds.get(name, "prometheus"),
             self._keeping,
-            stale_seconds=3.0 * config.schedule.interval_seconds,
+            lambda: self._stale_seconds,
+            self.troubles,
             whatifs=self._whatifs,
             change_rules=lambda: self._sink.changes.rules,
         )
-        app = create_app(service, access_of(config.login, config.listen.allowed_hosts, config.listen.host))
+        app = create_app(service, lambda: self._access)
+        self._host = config.listen.host
         self._server = _serving(app, config.listen.host, config.listen.port)
         self.apply(config)
 
@@ -91,8 +105,6 @@ class Advisor:
 
     def start(self) -> None:
         """Begin, in threads."""
-        for webhook in self._webhooks:
-            webhook.start()
         self._scheduler.start()
         if self._whatifs is not None:
             self._whatifs.start()
@@ -100,12 +112,26 @@ class Advisor:
             threading.Thread(target=body, name=name, daemon=True).start()
 
     def apply(self, config: Config) -> None:
-        """Watch what the configuration names from now on; who was watched before keeps his state.
+        """Do as the configuration says from now on, but for where it serves and what its history is.
+
+        Who was watched before keeps his state, and notices that wait go to the new webhook of the same kind.
 
         Raises:
-            InputError: a file that it names cannot be read.
+            InputError: a file that it names cannot be read; then nothing has changed.
         """
-        found = watched(config.operators, config.schedule, Options(), history=self._history, bases=self._store)
+        found = watched(
+            config.operators,
+            config.schedule,
+            Options(),
+            history=self._history,
+            bases=self._store,
+            clock=self._clock,
+        )
+        self._access = _access(config, self._host)
+        self._store.retention = _retention(config)
+        self._notifier.rules = _rules(config.notify)
+        self._stale_seconds = _STALE_INTERVALS * config.schedule.interval_seconds
+        self._replace_webhooks(webhooks_of(config.notify))
         self._sink.changes.rules = _change_rules(config.schedule.interval_seconds)
         self._kinds = {one.name: one.kind for one in config.operators}
         self._scheduler.replace(found.targets, found.discoveries, rules_of(config.schedule))
@@ -123,9 +149,38 @@ class Advisor:
         if self._whatifs is not None:
             self._whatifs.stop(_STOP_SECONDS)
         self._scheduler.stop(_STOP_SECONDS)
-        for webhook in self._webhooks:
+        for _, webhook in self._webhooks:
             webhook.stop(_STOP_SECONDS)
         self._store.close()
+
+    def troubles(self) -> tuple[Trouble, ...]:
+        """What goes wrong now, beside analyses that fail."""
+        webhooks = [webhook for _, webhook in self._webhooks]
+        return tuple(
+            troubles_of(
+                self._store.problem,
+                {**self._history.not_kept, **self._sink.not_kept},
+                {one.name: (one.operator, one.health()) for one in self._watched.scrapes},
+                {one.name: one.figures for one in webhooks},
+                [one.name for one in self._scheduler.states() if one.hangs],
+            )
+        )
+
+    def _replace_webhooks(self, wanted: Sequence[WebhookSettings]) -> None:
+        """Send to these from now on; those that are as before go on, and what others have not sent is not lost."""
+        before, after = dict(self._webhooks), {}
+        for one in wanted:
+            known = before.pop(one, None)
+            after[one] = known or Webhook(one, random.random, self._clock)
+            if known is None:
+                after[one].start()
+        self._webhooks = tuple(after.items())
+        for settings, webhook in before.items():
+            webhook.stop(_STOP_SECONDS)
+            left = webhook.rest()
+            for following in after.values():
+                if following.name == settings.name:
+                    following.send(left)
 
     def _keeping(self, operator: str) -> str:
         """Why what it tells is not kept; of several replicas one that is kept is enough."""
@@ -133,7 +188,7 @@ class Advisor:
         return problems[0] if problems and all(problems) else ""
 
     def _tell(self, notices: Sequence[Notice]) -> None:
-        for webhook in self._webhooks:
+        for _, webhook in self._webhooks:
             webhook.send(notices)
 
     def _serve(self) -> None:
@@ -145,10 +200,14 @@ class Advisor:
                 raise
 
     def _prune(self) -> None:
-        while not self._stop.wait(_PRUNE_SECONDS):
+        # At once, so that the history knows the time from the start on: a clock that leaps later is then seen to leap.
+        pause = 0.0
+        while not self._stop.wait(pause):
+            pause = _PRUNE_SECONDS
             try:
-                self._store.prune(time.time())
-            except StoreWriteError as error:
+                self._store.prune(self._clock.wall())
+                self._sink.forget()
+            except (StoreReadError, StoreWriteError) as error:
                 _LOG.warning("the history could not be thinned: %s", error)
 
 
@@ -180,6 +239,21 @@ def _token(file: Path) -> str:
         return _NOBODYS
 
 
+def _access(config: Config, host: str) -> Access:
+    return access_of(config.login, config.listen.allowed_hosts, host)
+
+
+def _retention(config: Config) -> Retention:
+    kept = config.store
+    return Retention(
+        each_report_seconds=kept.each_report_seconds,
+        reports_seconds=kept.reports_seconds,
+        failures_seconds=kept.failures_seconds,
+        changes_seconds=kept.changes_seconds,
+        samples_seconds=kept.samples_seconds,
+    )
+
+
 def _rules(notify: Notify) -> NotifyRules:
     severities = frozenset(map(Severity, notify.severities))
     return NotifyRules(severities=severities, cooldown_seconds=notify.cooldown_seconds)
@@ -193,7 +267,15 @@ def _change_rules(interval_seconds: float) -> ChangeRules:
 
 def _serving(app: Any, host: str, port: int) -> Any:  # noqa: ANN401 - waitress has no types
     try:
-        return create_server(app, host=host, port=port, threads=_THREADS, ident=None)
+        return create_server(
+            app,
+            host=host,
+            port=port,
+            threads=_THREADS,
+            ident=None,
+            connection_limit=_MOST_CONNECTIONS,
+            asyncore_use_poll=True,
+        )
     except OSError as error:
         raise OutputError(
             f"cannot serve there: {error.strerror or error}", where=f"{host}:{port}", hint="choose another --listen"

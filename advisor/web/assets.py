@@ -11,8 +11,14 @@ __all__ = ["Asset", "asset", "sheet_text"]
 
 _TYPES: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 _SHEET: Final = "style.css"
-_NAMES: Final = frozenset({_SHEET})
-"""Everything that is served; all but the sheet are files in ``static`` beside this module."""
+_SOURCES: Final = {
+    _SHEET: "",
+    "live.js": "live.js",
+    "charts.js": "charts.js",
+    "uPlot.iife.min.js": "vendor/uplot/uPlot.iife.min.js",
+    "uPlot.min.css": "vendor/uplot/uPlot.min.css",
+}
+"""Everything that is served, and where it is in ``static`` beside this module; the sheet is made of several."""
 
 
 class Asset(NamedTuple):
@@ -26,9 +32,10 @@ class Asset(NamedTuple):
 @cache
 def asset(name: str) -> Asset | None:
     """A file by its name; None where there is none."""
-    if name not in _NAMES:
+    source = _SOURCES.get(name)
+    if source is None:
         return None
-    text = sheet_text() if name == _SHEET else _read(name)
+    text = _read(source) if source else sheet_text()
     return Asset(text, _TYPES[name.rpartition(".")[2]], hashlib.sha256(text.encode()).hexdigest()[:12])
 
 

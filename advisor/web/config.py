@@ -69,9 +69,17 @@ class Login:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """The database of history; without a path it is kept in memory, which only a program can ask for."""
+    """The database of history, and how long what is kept in it; docs/store.md says what each is.
+
+    Without a path it is kept in memory, which only a program can ask for.
+    """
 
     path: Path | None
+    each_report_seconds: float
+    reports_seconds: float
+    failures_seconds: float
+    changes_seconds: float
+    samples_seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,6 +267,12 @@ def _check_together(values: Mapping[str, Any], origins: Mapping[str, str]) -> No
             "login.proxy_header needs login.proxy_trusted: else anybody could send the header",
             where=origins["login.proxy_header"],
             hint="give the proxy's address, such as 127.0.0.1",
+        )
+    if values["store.keep_samples"] < values["schedule.last"]:
+        raise SettingsError(
+            "store.keep_samples is less than schedule.last, so analyses would miss what they look back at",
+            where=origins["store.keep_samples"],
+            hint=f"keep at least {shown_duration(values['schedule.last'])}",
         )
     if values["login.proxy_trusted"] and values["login.proxy_header"] is None:
         raise SettingsError(

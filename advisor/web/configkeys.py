@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from advisor.model.finding import Severity
+from advisor.store.retention import Retention
 from advisor.web.configvalues import (
     Reader,
     address_list,
@@ -27,6 +28,8 @@ OPERATORS: Final = "operators"
 _MINUTE: Final = 60.0
 _HOUR: Final = 3600.0
 _DAY: Final = 86400.0
+_LONGEST_KEPT: Final = 180 * _DAY
+_LONGEST_CHANGES: Final = 3650 * _DAY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,19 +85,38 @@ def _fixed(name: str, field: str, default: object, read: Reader, about: str) -> 
     return Key(name=name, field=field, default=default, read=read, about=about, needs_restart=True)
 
 
+def _kept(name: str, field: str, default: float, about: str) -> Key:
+    most = _LONGEST_KEPT if default <= _LONGEST_KEPT else _LONGEST_CHANGES
+    return _key(f"store.{name}", field, default, duration(_HOUR, most), about)
+
+
+_USUAL: Final = Retention()
+_RETENTION: Final = (
+    _kept(
+        "keep_each_report",
+        "each_report_seconds",
+        _USUAL.each_report_seconds,
+        "how long every report is kept; then the last of each hour, and those that say something new",
+    ),
+    _kept("keep_reports", "reports_seconds", _USUAL.reports_seconds, "how long any report is kept"),
+    _kept("keep_failures", "failures_seconds", _USUAL.failures_seconds, "how long analyses that failed are kept"),
+    _kept("keep_changes", "changes_seconds", _USUAL.changes_seconds, "how long changes of settings are kept"),
+    _kept("keep_samples", "samples_seconds", _USUAL.samples_seconds, "how long what the service scrapes is kept"),
+)
+
 KEYS: Final[tuple[Key, ...]] = (
     _fixed("listen.host", "host", "127.0.0.1", host, "address to serve at; from this machine only by default"),
     _fixed("listen.port", "port", 8095, count(0, 65535), "port to serve at; 0 takes a free one"),
-    _fixed(
+    _key(
         "listen.allowed_hosts",
         "allowed_hosts",
         (),
         host_list,
         "names under which browsers may ask, beside localhost and `listen.host`; `*.` at the front is any subdomain",
     ),
-    _file("login.token_file", "holds the token that readers need; read again when it changes", needs_restart=True),
-    _fixed("login.proxy_header", "proxy_header", None, header_name, "header in which a reverse proxy names the reader"),
-    _fixed(
+    _file("login.token_file", "holds the token that readers need; read again when it changes"),
+    _key("login.proxy_header", "proxy_header", None, header_name, "header in which a reverse proxy names the reader"),
+    _key(
         "login.proxy_trusted",
         "proxy_trusted",
         (),
@@ -102,6 +124,7 @@ KEYS: Final[tuple[Key, ...]] = (
         "where that proxy is: from other addresses the header counts for nothing",
     ),
     _file("store.path", "the database of history", Path("kuberay-advisor.db"), needs_restart=True),
+    *_RETENTION,
     _key(
         "schedule.interval",
         "interval_seconds",
@@ -147,16 +170,16 @@ KEYS: Final[tuple[Key, ...]] = (
         "for one what-if: no more settings are tried after it, and what is finished is shown",
     ),
     _fixed("whatif.per_minute", "per_minute", 6, count(1, 1000), "what-ifs that each reader may ask for in a minute"),
-    _file("notify.webhook_url_file", "holds the URL to which notices go as JSON; read for each", needs_restart=True),
-    _file("notify.slack_url_file", "holds the URL of a Slack-compatible webhook; read for each", needs_restart=True),
-    _fixed(
+    _file("notify.webhook_url_file", "holds the URL to which notices go as JSON; read for each"),
+    _file("notify.slack_url_file", "holds the URL of a Slack-compatible webhook; read for each"),
+    _key(
         "notify.severities",
         "severities",
         (Severity.CRITICAL.value,),
         words([one.value for one in Severity]),
         "findings that are worth a notice",
     ),
-    _fixed(
+    _key(
         "notify.cooldown",
         "cooldown_seconds",
         6 * _HOUR,

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 import msgspec
-from flask import Response, abort, request, url_for
+from flask import Response, abort, current_app, request, url_for
 
 from advisor.report.document import page, served_page
 from advisor.report.markup import Markup, blocks, element
@@ -15,13 +15,18 @@ from advisor.report.markupmarkdown import to_markdown
 from advisor.web.assets import asset, sheet_text
 from advisor.web.view import View
 
-__all__ = ["HTML_TYPE", "asset_address", "present"]
+__all__ = ["HTML_TYPE", "TROUBLES", "asset_address", "present"]
 
 HTML_TYPE: Final = "text/html; charset=utf-8"
+TROUBLES: Final = "kuberay-advisor-troubles"
+"""Where the application has the function that tells what goes wrong now."""
 _EXPORT: Final = "export"
 """The name in an address that asks for a file."""
 
-
+_SHEETS: Final = ("uPlot.min.css", "style.css")
+_SCRIPTS: Final = ("uPlot.iife.min.js", "charts.js", "live.js")
+_REFRESH_SECONDS: Final = 30
+"""From one look of a page's script at what is new to the next."""
 _A_FORM: Final = re.compile(r"<form\b.*?</form>", re.DOTALL)
 
 _PLACES: Final = (
@@ -63,18 +68,31 @@ def asset_address(name: str) -> str:
 
 
 def _served(view: View) -> str:
-    head = [element("link", rel="stylesheet", href=asset_address("style.css"))]
+    head = [element("link", rel="stylesheet", href=asset_address(name)) for name in _SHEETS]
+    head += [element("script", src=asset_address(name), defer="") for name in _SCRIPTS]
     if view.refresh_seconds:
-        head.append(element("meta", http_equiv="refresh", content=f"{view.refresh_seconds}"))
+        again = element("meta", http_equiv="refresh", content=f"{view.refresh_seconds}")
+        head.append(element("noscript", again))
+    if view.status is HTTPStatus.OK and request.method == "GET":
+        # The script asks again by itself, and keeps what the reader has opened.
+        content = f"{view.refresh_seconds or _REFRESH_SECONDS}"
+        goes_on = "" if view.refresh_seconds else None
+        head.append(element("meta", name="advisor-refresh", content=content, data_goes_on=goes_on))
     return served_page(
         _title(view),
-        view.header,
+        blocks([*_alerts(), view.header]),
         view.sections,
         skip=view.skip,
         head=head,
         navigation=_navigation(view),
         below=_below(view),
     )
+
+
+def _alerts() -> list[Markup]:
+    """What every page has to say: what goes wrong with all that pages show."""
+    tell = current_app.extensions.get(TROUBLES, tuple)
+    return [element("p", f"{one.text}.", class_="stale", role="alert") for one in tell() if one.is_grave]
 
 
 def _navigation(view: View) -> Markup:
@@ -91,7 +109,8 @@ def _place(endpoint: str, title: str, address: str) -> Markup:
 
 
 def _below(view: View) -> Markup:
-    told = element("p", "Times are UTC where no script runs. Made by kuberay-advisor, which changed nothing.")
+    zone = element("span", "Times are UTC.", class_="zone")
+    told = element("p", zone, " Made by kuberay-advisor, which changed nothing.")
     if view.data is None:
         return told
     links = [element("a", form.title, href=_address({_EXPORT: name}), rel="nofollow") for name, form in _FORMS.items()]
@@ -139,7 +158,8 @@ def _markdown(view: View) -> str:
 
 
 def _json(view: View) -> bytes:
-    return msgspec.json.encode({"page": _permanent(), "title": view.title, "data": view.data})
+    data = view.data() if callable(view.data) else view.data
+    return msgspec.json.encode({"page": _permanent(), "title": view.title, "data": data})
 
 
 def _title(view: View) -> str:

@@ -1,6 +1,6 @@
 """What the service tells Prometheus: advice and findings of each operator's last report, and how analysing goes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from http import HTTPStatus
 from typing import Final
 
@@ -172,16 +172,37 @@ def _checks(document: bytes) -> tuple[PredictionCheck, ...]:
         return ()
 
 
+class _Encoded:
+    """The last answer in each format, for as long as nothing that it tells has changed: it has no time of its own."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[object, bytes]] = {}
+
+    def get(self, service: Service, kind: str, encode: Callable[[], bytes]) -> bytes:
+        """What ``encode`` makes, or made."""
+        # Before the encoding: what changes meanwhile is told to whoever asks next.
+        state = (service.store.revision, service.targets(), service.troubles())
+        known = self._known.get(kind)
+        if known is not None and state[0] is not None and known[0] == state:
+            return known[1]
+        body = encode()
+        self._known[kind] = (state, body)
+        return body
+
+
 def blueprint(service: Service) -> Blueprint:
     """Metrics and health."""
     routes = Blueprint("metrics", __name__)
     registry = CollectorRegistry()
     registry.register(ServiceCollector(service))
 
+    known = _Encoded()
+
     @routes.get("/metrics")
     def metrics() -> Response:
         encode, kind = choose_encoder(request.headers.get("Accept", ""))
-        return Response(encode(registry), content_type=kind)
+        body = known.get(service, kind, lambda: encode(registry))
+        return Response(body, content_type=kind)
 
     @routes.get("/healthz")
     def alive() -> Response:
@@ -189,7 +210,7 @@ def blueprint(service: Service) -> Blueprint:
 
     @routes.get("/readyz")
     def ready() -> Response:
-        if any(one.report is not None for one in service.store.statuses()):
+        if service.store.has_report():
             return Response("ok\n", content_type=_PLAIN)
         return Response("not yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE, content_type=_PLAIN)
 

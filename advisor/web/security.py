@@ -1,6 +1,7 @@
 """What every request has to pass, and what every answer says to the browser that gets it.
 
-Pages hold no script and no style of their own: whatever a name or an error text may be, a browser runs nothing of it.
+Pages hold no script and no style in themselves, only links to files of this service: whatever a name or an error text
+may be, a browser runs nothing of it.
 """
 
 import hmac
@@ -19,8 +20,8 @@ from advisor.web.problems import problem
 __all__ = ["Access", "protect"]
 
 _HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
@@ -54,18 +55,19 @@ class Access:
     proxies: Collection[str] = ()
 
 
-def protect(app: Flask, access: Access) -> None:
-    """Check every request, and mark every answer."""
-    hosts = {*(host.lower() for host in access.hosts), *_LOOPBACK}
+def protect(app: Flask, access: Callable[[], Access]) -> None:
+    """Check every request, and mark every answer; ``access`` is asked for each, as it may change."""
 
     @app.before_request
     def check() -> Response | None:
-        g.reader = _reader(access)
+        allowed = access()
+        g.reader = _reader(allowed)
+        hosts = {*(host.lower() for host in allowed.hosts), *_LOOPBACK}
         if not _is_known(_host(request.host).lower(), hosts):
             return problem(HTTPStatus.MISDIRECTED_REQUEST, f"this service has no name {request.host!r}")
         if request.method not in _READ and not _is_own(request.headers.get("Origin"), hosts):
             return problem(HTTPStatus.FORBIDDEN, "asked for by a page of another site")
-        if request.path in _OPEN or _may(access):
+        if request.path in _OPEN or _may(allowed):
             return None
         answer = problem(HTTPStatus.UNAUTHORIZED, "this service asks for its token, as a bearer or as a password")
         answer.headers["WWW-Authenticate"] = 'Basic realm="kuberay-advisor"'

@@ -20,8 +20,8 @@ class View:
         title: for the browser, without the program's name.
         header: what stands above the sections.
         sections: at least one.
-        data: the same as values, for the page as JSON; whatever msgspec writes. None where there is nothing to keep:
-            then the page has no other form.
+        data: the same as values, for the page as JSON; whatever msgspec writes, or a function that makes it where few
+            ask for it and it takes time. None where there is nothing to keep: then the page has no other form.
         operator: whose page it is, which gives it the operator's other pages in its navigation; "" for none.
         skip: text of the link past the header.
         status: of the answer.

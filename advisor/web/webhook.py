@@ -172,6 +172,13 @@ class Webhook:
             self._thread.join(seconds)
         return not self._thread.is_alive()
 
+    def rest(self) -> tuple[Notice, ...]:
+        """Once it has stopped: what was not sent, for another webhook to send."""
+        with self._lock:
+            left = tuple(self._waiting)
+            self._waiting.clear()
+        return left
+
     def send(self, notices: Iterable[Notice]) -> None:
         """Give notices to be sent; never waits and never raises. Where too many wait, the oldest are lost."""
         with self._lock:
@@ -190,13 +197,17 @@ class Webhook:
             with self._lock:
                 batch = tuple(self._waiting)
                 self._waiting.clear()
-            if batch and not self._stop.is_set():
+            if batch:
                 self._deliver(batch)
 
     def _deliver(self, batch: Sequence[Notice]) -> None:
         """Send one batch, several times where that may help; what becomes of it is counted."""
         pause = self._settings.first_pause_seconds
         for attempt in range(1, self._settings.attempts + 1):
+            if self._stop.is_set():
+                with self._lock:
+                    self._waiting.extendleft(reversed(batch))
+                return
             try:
                 self._post(batch)
             except _RequestFailedError as error:
@@ -206,9 +217,6 @@ class Webhook:
                     return
                 spread = pause * (0.5 + self._random())
                 self._stop.wait(min(self._settings.longest_pause_seconds, max(spread, error.pause_seconds)))
-                if self._stop.is_set():
-                    self._count_lost(len(batch))
-                    return
                 pause *= 2.0
             else:
                 with self._lock:
@@ -227,10 +235,6 @@ class Webhook:
             self._figures = replace(
                 self._figures, failed_requests=failed, last_error=error, lost=self._figures.lost + lost
             )
-
-    def _count_lost(self, lost: int) -> None:
-        with self._lock:
-            self._figures = replace(self._figures, lost=self._figures.lost + lost)
 
     def _post(self, batch: Sequence[Notice]) -> None:
         """One request.

@@ -29,7 +29,7 @@ _PICTURES: Final = _ROOT / "docs" / "pictures"
 _RECORDED: Final = {
     "operator-overview": ("saturated-one-worker", "100 RayClusters at once, one worker"),
     "queue-and-priorities": ("restart-resync", "an operator that starts with 300 objects, one worker"),
-    "client-and-api": ("throttled-client", "QPS 10 and 16 workers"),
+    "client-and-api": ("throttled-client", "QPS 20 and 16 workers"),
     "keys": ("hot-key-annotation-writer", "somebody writes an annotation of one RayCluster all the time"),
 }
 """What each dashboard is shown with."""

@@ -3,33 +3,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
+from tests.served import OPERATOR_METRICS, get, port_of
 from tests.sources.servers import answer, serving
+from tests.support import until
 
 PROGRAM = (sys.executable, "-c", "from advisor.cli import main; main()", "serve")
-METRICS = """\
-controller_runtime_active_workers{controller="raycluster"} 1
-controller_runtime_max_concurrent_reconciles{controller="raycluster"} 1
-controller_runtime_reconcile_total{controller="raycluster",result="success"} 3
-workqueue_depth{controller="raycluster",name="raycluster",priority="0"} 9
-workqueue_adds_total{controller="raycluster",name="raycluster"} 3
-process_start_time_seconds 1700000000
-"""
-
-
-def until(holds: Callable[[], object], seconds: float = 25.0) -> None:
-    """Wait for something to hold."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it does not come to hold"
-        time.sleep(0.05)
 
 
 @contextmanager
@@ -39,29 +23,17 @@ def service(folder: Path, *args: str) -> Iterator[tuple["subprocess.Popen[str]",
     log = folder / "log"
     with log.open("w") as file, subprocess.Popen(command, stderr=file, text=True) as process:
         try:
-            until(lambda: "serving http://" in log.read_text() or process.poll() is not None)
-            line = next(one for one in log.read_text().splitlines() if one.startswith("serving "))
-            yield process, int(line.partition(";")[0].rstrip("/").rpartition(":")[2])
+            until(lambda: port_of(log) or process.poll() is not None)
+            port = port_of(log)
+            assert port is not None, log.read_text()
+            yield process, port
         finally:
             process.kill()
 
 
-def get(port: int, path: str) -> tuple[int, str]:
-    """Status and text of a page; 0 where there is none."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=10.0)
-    try:
-        connection.request("GET", path)
-        response = connection.getresponse()
-        return response.status, response.read().decode()
-    except OSError:
-        return 0, ""
-    finally:
-        connection.close()
-
-
 def test_it_watches_an_operator_and_shows_it(tmp_path: Path) -> None:
     """Scraped, analysed and shown within seconds; SIGTERM ends it, and what was kept is there the next time."""
-    with serving(answer(METRICS.encode())) as operator:
+    with serving(answer(OPERATOR_METRICS)) as operator:
         args = ("--scrape", operator.url, "--schedule-interval", "1s")
         with service(tmp_path, *args) as (process, port):
             until(lambda: get(port, "/readyz")[0] == 200)

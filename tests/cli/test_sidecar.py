@@ -91,7 +91,7 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("value", "pod"),
         [
-            ((), LogPod(selector="app.kubernetes.io/name=kuberay-operator")),
+            ((), LogPod()),
             (("op-1",), LogPod(name="op-1")),
             (("ray/op-1",), LogPod(namespace="ray", name="op-1")),
             (("app=a,b!=c",), LogPod(selector="app=a,b!=c")),

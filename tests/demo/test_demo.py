@@ -6,23 +6,16 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
+from tests.served import get, port_of
+from tests.support import until
+
 PROGRAM = (sys.executable, "-c", "from advisor.cli import main; main()", "demo")
-
-
-def until(holds: Callable[[], object], seconds: float = 100.0) -> None:
-    """Wait for something to hold."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it does not come to hold"
-        time.sleep(0.1)
 
 
 @contextmanager
@@ -39,25 +32,6 @@ def running(folder: Path, *args: str) -> Iterator[tuple["subprocess.Popen[str]",
             yield process, log
         finally:
             process.kill()
-
-
-def port_of(log: Path) -> int | None:
-    """Where it serves; None as long as it does not say so."""
-    line = next((one for one in log.read_text().splitlines() if one.startswith("serving ")), None)
-    return None if line is None else int(line.partition(";")[0].rstrip("/").rpartition(":")[2])
-
-
-def get(port: int, path: str) -> tuple[int, str]:
-    """Status and text of a page; 0 where there is none."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=10.0)
-    try:
-        connection.request("GET", path)
-        response = connection.getresponse()
-        return response.status, response.read().decode()
-    except OSError:
-        return 0, ""
-    finally:
-        connection.close()
 
 
 def left_in(folder: Path) -> list[str]:

@@ -396,11 +396,3 @@ def connected(
     finally:
         cancellation.cancel(time.monotonic_ns())
         client.close()
-
-
-def until(is_true: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Wait for something that another thread does."""
-    ends_at = time.monotonic() + seconds
-    while not is_true():
-        assert time.monotonic() < ends_at, "not in time"
-        time.sleep(0.005)

@@ -20,8 +20,9 @@ from advisor.sources.endpoint import Access
 from advisor.sources.sidecar import SidecarSource
 from advisor.sources.sidecar import address as parsed
 from tests.sidecar.apiserver import ApiServer, owned_by, raw, served, write_kubeconfig
-from tests.sidecar.test_process import PROGRAM, free_port, until
+from tests.sidecar.test_process import PROGRAM, free_port
 from tests.sources.servers import answer, serving
+from tests.support import until
 
 METRICS = """\
 controller_runtime_active_workers{controller="raycluster"} 0

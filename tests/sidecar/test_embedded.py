@@ -16,7 +16,8 @@ from advisor.sidecar.embedded import EmbeddedOperator, EmbeddedSettings
 from advisor.sidecar.kube.informer import SharedInformer
 from advisor.sidecar.kube.kinds import KINDS, Selection
 from advisor.sidecar.observed import Observed
-from tests.sidecar.apiserver import ApiServer, connected, owned_by, raw, served, until
+from tests.sidecar.apiserver import ApiServer, connected, owned_by, raw, served
+from tests.support import until
 
 LOW = "-100"
 

@@ -14,8 +14,9 @@ from advisor.sidecar.kube import client as module
 from advisor.sidecar.kube.client import ClientSettings, KubeClient, connect
 from advisor.sidecar.kube.kinds import KINDS, PODS, Selection
 from advisor.sidecar.kube.reading import KubeError, LogRequest
-from tests.sidecar.apiserver import TOKEN, ApiServer, connected, raw, served, until, write_kubeconfig
+from tests.sidecar.apiserver import TOKEN, ApiServer, connected, raw, served, write_kubeconfig
 from tests.sources.servers import serving
+from tests.support import until
 
 CLUSTERS = Selection(KINDS["RayCluster"])
 

@@ -10,7 +10,7 @@ from advisor.sidecar.budget import CpuBudget
 from advisor.sidecar.follower import FileFollower
 from advisor.sidecar.logreader import LogBatch, LogReader
 from advisor.sidecar.streams import StreamFollower
-from tests.sidecar.test_process import until
+from tests.support import until
 
 STAMP = "2026-08-21T09:14:{:02d}.000Z"
 

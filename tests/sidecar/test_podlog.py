@@ -15,7 +15,8 @@ from advisor.sidecar.kube.client import KubeClient
 from advisor.sidecar.kube.podlog import PodLog, newest, pod_by_name, pods_by_labels
 from advisor.sidecar.kube.reading import KubeError
 from advisor.sidecar.observed import Observed
-from tests.sidecar.apiserver import ApiServer, connected, raw, served, until
+from tests.sidecar.apiserver import ApiServer, connected, raw, served
+from tests.support import until
 
 BY_CHART = {"app.kubernetes.io/name": "kuberay-operator"}
 BY_MANIFESTS = {"app.kubernetes.io/name": "kuberay", "app.kubernetes.io/component": "kuberay-operator"}

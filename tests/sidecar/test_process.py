@@ -19,6 +19,7 @@ from advisor.sidecar.process import ClockWatch, Life, run
 from advisor.sidecar.selfview import cpu_seconds, resident_bytes
 from advisor.sidecar.settings import Settings
 from tests.sources.servers import FastClock, answer, hang, serving
+from tests.support import until
 
 GIB = 1 << 30
 PROGRAM = (sys.executable, "-c", "from advisor.cli import main; main()", "sidecar")
@@ -41,14 +42,6 @@ def status(port: int, path: str) -> int:
         return 0
     finally:
         connection.close()
-
-
-def until(holds: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait for something to hold."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it does not come to hold"
-        time.sleep(0.02)
 
 
 @contextmanager

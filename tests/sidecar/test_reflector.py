@@ -18,7 +18,8 @@ from advisor.sidecar.kube.kinds import KINDS, Selection
 from advisor.sidecar.kube.reading import LONGEST_LINE_BYTES, KubeError, KubeReader, lines, split_lines
 from advisor.sidecar.kube.reflector import Reflector
 from advisor.sidecar.observed import Observed
-from tests.sidecar.apiserver import ApiServer, Asked, connected, raw, served, until
+from tests.sidecar.apiserver import ApiServer, Asked, connected, raw, served
+from tests.support import until
 
 CLUSTERS = Selection(KINDS["RayCluster"])
 

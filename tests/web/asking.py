@@ -1,14 +1,13 @@
 """A service that what-ifs can be asked of, with the load of a real recording, and processes that tests play."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
-from flask.testing import FlaskClient
+from flask import Flask
 
 from advisor.analysis.basis import Basis, basis_of, write_basis
 from advisor.analysis.loading import load_source
@@ -24,7 +23,7 @@ from advisor.web.whatifs import Effort, WhatIfs
 from tests.support import ROOT
 from tests.web.serving import NOW, World
 
-__all__ = ["TINY", "Asking", "Clocked", "Played", "basis", "children", "command", "played", "results", "until"]
+__all__ = ["TINY", "Asking", "Clocked", "Played", "basis", "children", "command", "played", "results"]
 
 TINY = Effort(seconds=30.0, draws=1, draws_around=0, workers=2, paces=1)
 """Real runs of the twin, as few as there can be."""
@@ -45,14 +44,6 @@ def results() -> tuple[WhatIf, WhatIf]:
     run(Task(basis=basis(), asked=asked, around=around, draws=1, draws_around=0, seconds=60.0), told.append)
     answer, beside = (one.result for one in told if isinstance(one, Found))
     return answer, beside
-
-
-def until(holds: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait until something holds; a failure where it never does."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.005)
 
 
 def children(word: str = "") -> set[int]:
@@ -121,14 +112,10 @@ class Asking(World):
         self.analysed(name)
         self.store.set_basis(name, NOW - 60.0, write_basis(basis(name)))
 
-    def client(self) -> FlaskClient:
-        """A client that asks by this machine's name."""
+    def app(self) -> Flask:
+        """The application before the store."""
         service = Service(self.store, lambda: self.targets, lambda: self.now, whatifs=self.whatifs)
-        app = create_app(service, self.access)
-        app.testing = False
-        client = app.test_client()
-        client.environ_base["HTTP_HOST"] = "127.0.0.1:8091"
-        return client
+        return create_app(service, self.access)
 
 
 def played(rules: LineRules, clock: Clock, per_minute: int = 100) -> tuple[WhatIfs, list[Played]]:

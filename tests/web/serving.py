@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
+from flask import Flask
 from flask.testing import FlaskClient
 
 from advisor.analysis.fleettask import verdict_of
@@ -14,7 +15,7 @@ from advisor.store.store import Store
 from advisor.web.app import create_app
 from advisor.web.scheduler import RunState
 from advisor.web.security import Access
-from advisor.web.state import Service
+from advisor.web.state import Service, Trouble
 from tests.analysis.reportsmade import example
 
 __all__ = ["NOW", "World", "failure", "report", "target"]
@@ -56,6 +57,7 @@ class World:
     targets: Sequence[RunState] = ()
     store: Store = field(default_factory=lambda: Store.open(None, now=NOW))
     now: float = NOW
+    troubles: Sequence[Trouble] = ()
     kind: str = "prometheus"
     problem: str = ""
     """Why nothing is kept just now."""
@@ -66,12 +68,21 @@ class World:
         verdict: FleetVerdict = msgspec.structs.replace(verdict_of(found), data_until=time, **changed)
         return self.store.add_report(operator, time, verdict, render_json(found).encode())
 
+    def app(self) -> Flask:
+        """The application before the store."""
+        service = Service(
+            self.store,
+            lambda: self.targets,
+            lambda: self.now,
+            lambda _: self.kind,
+            lambda _: self.problem,
+            troubles=lambda: self.troubles,
+        )
+        return create_app(service, self.access)
+
     def client(self) -> FlaskClient:
         """A client that asks by this machine's name."""
-        service = Service(
-            self.store, lambda: self.targets, lambda: self.now, lambda _: self.kind, lambda _: self.problem
-        )
-        app = create_app(service, self.access)
+        app = self.app()
         app.testing = False
         client = app.test_client()
         client.environ_base["HTTP_HOST"] = "127.0.0.1:8091"

@@ -16,7 +16,8 @@ from advisor.web.api import openapi
 from advisor.web.app import create_app
 from advisor.web.state import Service
 from advisor.web.whatifline import LineRules
-from tests.web.asking import Asking, Clocked, played, until
+from tests.support import until
+from tests.web.asking import Asking, Clocked, played
 from tests.web.changing import Watched, advised, before
 from tests.web.serving import NOW, World, failure, target
 

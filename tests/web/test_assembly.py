@@ -11,7 +11,8 @@ import pytest
 from advisor.store.store import Store
 from advisor.web.assembly import Advisor
 from advisor.web.config import load_config
-from tests.web.asking import Asking, children, until
+from tests.support import until
+from tests.web.asking import Asking, children
 from tests.web.serving import NOW
 
 

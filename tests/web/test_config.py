@@ -190,6 +190,12 @@ def test_operators_by_flags(file: Path) -> None:
         ("[login]\nproxy_trusted = ['ten']", "(allowed: a list of addresses or networks, such as 10.0.0.0/8)"),
         ("[login]\ntoken_file = ''", "login.token_file cannot be '' (allowed: a path)"),
         ("[listen]\nallowed_hosts = ['a:1/']", "(allowed: a list of host names without ports)"),
+        ("[store]\nkeep_reports = '1m'", "store.keep_reports cannot be '1m' (allowed: a duration from 1h to 180d"),
+        ("[store]\nkeep_changes = '11000d'", "store.keep_changes cannot be '11000d' (allowed: a duration from 1h to"),
+        (
+            "[store]\nkeep_samples = '1h'\n[schedule]\nlast = '2h'",
+            "line 2: store.keep_samples is less than",
+        ),
         ("[listen", "is not TOML: "),
         ("operators = 3", "operators"),
     ],

@@ -69,7 +69,7 @@ def test_the_state_of_a_page_is_kept() -> None:
     world = filled()
     world.analysed("other")
     found = json.loads(exported(world, "/?q=oth", "json"))
-    assert [one["name"] for one in found["data"]] == ["other"]
+    assert [one["name"] for one in found["data"]["operators"]] == ["other"]
     assert found["page"] == "http://localhost/?q=oth"
 
 

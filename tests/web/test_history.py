@@ -4,13 +4,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from advisor.model.finding import FindingCode, Severity
 from advisor.model.raw import Selection
 from advisor.model.report import Report
 from advisor.model.signal import Window
 from advisor.sources.exposition import Exposition, Sample
 from advisor.store.errors import StoreWriteError
 from advisor.store.store import Store
-from advisor.web.history import KeptHistory, StoreSink
+from advisor.web.history import KeptHistory, StoreSink, remembered
 from advisor.web.notify import Notice, Notifier, NotifyRules
 from tests.web.serving import NOW, failure, report
 
@@ -30,7 +31,8 @@ class Run:
     def __init__(self, store: Store | None = None) -> None:
         self.store = store or Store.open(None, now=NOW)
         self.sent: list[Notice] = []
-        self.sink = StoreSink(self.store, Notifier(NotifyRules()), self.sent.extend)
+        self.notifier = Notifier(NotifyRules(), remembered(self.store))
+        self.sink = StoreSink(self.store, self.notifier, self.sent.extend)
 
 
 class TestSink:
@@ -111,3 +113,74 @@ def test_a_store_in_a_file(tmp_path: Path) -> None:
         Run(store).sink.report("one", NOW, report("one"))
     with Store.open(path, now=NOW + 1.0) as store:
         assert [one.operator for one in store.statuses()] == ["one"]
+
+
+class TestOverARestart:
+    def test_what_was_told_is_not_told_again(self, tmp_path: Path) -> None:
+        """An open finding is told once, also where the service was started anew and the clock has leapt meanwhile."""
+        path = tmp_path / "history.db"
+        for start, sent in ((NOW, 1), (NOW + 60.0, 0), (NOW + 1e8, 0), (NOW - 1e8, 0)):
+            with Store.open(path, now=NOW) as store:
+                run = Run(store)
+                run.sink.report("one", start, report("one"))
+                run.sink.report("one", start + 60.0, report("one"))
+                assert len(run.sent) == sent
+
+    def test_a_cool_down_goes_on(self, tmp_path: Path) -> None:
+        """What was told as resolved is told as new only after it."""
+        path = tmp_path / "history.db"
+        fine = msgspec.structs.replace(report("one").findings[0], code=FindingCode.HEALTHY, severity=Severity.INFO)
+        healthy = msgspec.structs.replace(report("one"), findings=(fine,))
+        with Store.open(path, now=NOW) as store:
+            run = Run(store)
+            run.sink.report("one", NOW, report("one"))
+            run.sink.report("one", NOW + 60.0, healthy)
+            assert [one.kind.value for one in run.sent] == ["new", "resolved"]
+        with Store.open(path, now=NOW) as store:
+            run = Run(store)
+            run.sink.report("one", NOW + 120.0, report("one"))
+            assert run.sent == []
+            run.sink.report("one", NOW + 6 * 3600.0, report("one"))
+            assert [one.kind.value for one in run.sent] == ["new"]
+            run.sink.report("one", NOW + 7 * 3600.0, healthy)
+            run.sink.report("one", NOW + 20 * 3600.0, healthy)
+            assert store.told() == {}
+
+    def test_what_cannot_be_read_counts_as_not_told(self, caplog: pytest.LogCaptureFixture) -> None:
+        """The log says so."""
+        store = Store.open(None, now=NOW)
+        store.set_told("one", b"?")
+        with caplog.at_level(logging.WARNING):
+            run = Run(store)
+        assert "may be told again" in caplog.text
+        run.sink.report("one", NOW, report("one"))
+        assert len(run.sent) == 1
+
+    def test_what_was_not_kept_is_kept_with_the_next_report(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A disk that was full for a while leaves no gap in what was told."""
+        run = Run()
+
+        def refuse(*_: object) -> None:
+            raise StoreWriteError("the disk is full")
+
+        with monkeypatch.context() as full:
+            full.setattr(run.store, "set_told", refuse)
+            run.sink.report("one", NOW, report("one"))
+        assert run.store.told() == {}
+        assert run.sink.not_kept == {"one": "the disk is full"}
+        run.sink.report("one", NOW + 60.0, report("one"))
+        assert list(run.store.told()) == ["one"]
+        run.sink.report("one", NOW + 120.0, report("one"))
+        assert run.sink.not_kept == {}
+
+    def test_operators_that_are_gone_are_forgotten(self) -> None:
+        """Once nothing is kept of them."""
+        run = Run()
+        run.sink.report("one", NOW, report("one"))
+        run.sink.forget()
+        assert list(run.notifier.known) == ["one"]
+        run.store.prune(NOW)
+        run.store.prune(NOW + 40 * 86_400.0)
+        run.store.prune(NOW + 40 * 86_400.0 + 3600.0)
+        run.sink.forget()
+        assert run.notifier.known == {}

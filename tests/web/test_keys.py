@@ -252,7 +252,7 @@ class TestHostile:
                 assert not re.search(r"(?<!\\)<(script|img)", text)
                 continue
             seen = Seen(text)
-            assert not {tag for tag, _ in seen.elements} & {"script", "img", "iframe", "object"}
+            assert not seen.tags() & {"script", "img", "iframe", "object"}
             assert all(not found.keys() & {"onerror", "onclick"} for _, found in seen.elements)
             assert name.replace("\u202e", "\ufffd") in seen.text
 

@@ -14,6 +14,7 @@ from advisor.model.report import Report
 from advisor.web.due import DueRules
 from advisor.web.scheduler import Scheduler, Target
 from tests.analysis.reportsmade import example
+from tests.support import until
 
 QUICK = DueRules(interval_seconds=0.05, jitter_ratio=0.0, at_a_time=2, longest_pause_seconds=0.05)
 PATIENCE = 10.0
@@ -79,14 +80,6 @@ def fine(_stop: threading.Event) -> Report:
 def broken(_stop: threading.Event) -> Report:
     """No source."""
     raise InputNotFoundError("nobody answers", where="http://x", hint="look")
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Wait for something that has to happen."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.005)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from advisor.web.config import load_config
 from advisor.web.notify import Notice, NoticeKind
 from advisor.web.webhook import SCHEMA, Webhook, WebhookSettings, json_body, slack_body, webhooks_of
 from tests.sources.servers import lasting
+from tests.support import until
 
 SECRET = "T0-very-secret"
 PATIENCE = 10.0
@@ -123,14 +124,6 @@ def notice(operator: str = "eu", kind: NoticeKind = NoticeKind.NEW, summary: str
         verdict="All workers are busy.",
         time=1000.0,
     )
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Wait for something that has to happen."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.005)
 
 
 @pytest.fixture(name="url_file")

@@ -9,7 +9,8 @@ from advisor.model.advice import Direction
 from advisor.model.finding import FindingCode
 from advisor.web.security import Access
 from advisor.web.whatifline import LineRules
-from tests.web.asking import Asking, Clocked, played, until
+from tests.support import until
+from tests.web.asking import Asking, Clocked, played
 from tests.web.serving import NOW
 from tests.web.test_pages import HOSTILE, Seen
 from tests.web.test_whatifpage import FOUR, PATH, RULES, asked, posted, refreshes, seen
@@ -99,7 +100,7 @@ def test_hostile_names(name: str) -> None:
     assert whatifs.stop()
     for path in (address, f"{address}&export=html"):
         page = seen(client, path)
-        assert not {tag for tag, _ in page.elements} & {"script", "img", "iframe"}
+        assert not page.tags() & {"script", "img", "iframe"}
         assert not any(key.startswith("on") for _, found in page.elements for key in found)
         assert "\u202e" not in page.text
     text = client.get(f"{address}&export=markdown").text

@@ -14,7 +14,8 @@ from advisor.web.whatifasked import axes_around, read_asked
 from advisor.web.whatifline import LineRules
 from advisor.web.whatifprocess import Found, Step
 from advisor.web.whatifs import WhatIfs
-from tests.web.asking import TINY, Asking, Clocked, Played, basis, played, results, until
+from tests.support import until
+from tests.web.asking import TINY, Asking, Clocked, Played, basis, played, results
 from tests.web.serving import NOW
 from tests.web.test_pages import Seen
 

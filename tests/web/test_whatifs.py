@@ -13,7 +13,8 @@ from advisor.web.whatifasked import Asked, read_asked
 from advisor.web.whatifline import LineRules, Phase
 from advisor.web.whatifprocess import Failed, Found, Process, Step, Task, Told, run
 from advisor.web.whatifs import BusyError, WhatIfs
-from tests.web.asking import TINY, Clocked, Played, basis, children, command, played, results, until
+from tests.support import until
+from tests.web.asking import TINY, Clocked, Played, basis, children, command, played, results
 
 RULES = LineRules(at_a_time=1, most_waiting=1, lease_seconds=15.0, limit_seconds=35.0)
 NOBODY = (None, None)

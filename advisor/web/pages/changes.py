@@ -20,6 +20,7 @@ from advisor.report.document import Section, wide_table
 from advisor.report.fleetwording import age_text
 from advisor.report.markup import Child, Markup, blocks, element
 from advisor.report.pair import Interval, draw_pair
+from advisor.report.quantitywording import quantity_words
 from advisor.report.settingwording import setting_move
 from advisor.report.wording import prediction_cells, prediction_origin, utc
 from advisor.web.changes import Change, changes_of
@@ -176,7 +177,7 @@ def _predicted(change: Change) -> Iterator[Markup]:
 
 def _check_cells(check: PredictionCheck, before: float | None) -> tuple[Child, ...]:
     return (
-        check.quantity.replace("_", " "),
+        quantity_words(check.quantity),
         draw_pair(before, check.measured, Interval(check.low, check.high)),
         figure_text(before, check.unit),
         figure_text(check.then, check.unit),

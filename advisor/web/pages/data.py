@@ -28,7 +28,9 @@ def _data(service: Service) -> View:
     now = service.clock()
     header = element("header", element("h1", "Data"), element("p", "Where reports come from, and how that goes."))
     problem = service.store.problem
-    notes = [element("p", problem, class_="stale")] if problem else []
+    troubles = service.troubles()
+    wrong = [element("li", f"{one.operator}: {one.text}" if one.operator else one.text) for one in troubles]
+    notes = [element("ul", blocks(wrong), class_="stale")] if wrong else []
     targets = service.targets()
     rows = [source_row(service, one, now) for one in targets]
     table = (
@@ -38,7 +40,7 @@ def _data(service: Service) -> View:
     )
     size = element("p", f"The history takes {service.store.size_bytes() / 1e6:.1f} MB.")
     sections = [Section("sources", "Sources", blocks([*notes, table])), Section("history", "History", size)]
-    data = {"problem": problem, "size_bytes": service.store.size_bytes(), "sources": targets}
+    data = {"problem": problem, "size_bytes": service.store.size_bytes(), "troubles": troubles, "sources": targets}
     return View(title="Data", header=header, sections=sections, data=data)
 
 

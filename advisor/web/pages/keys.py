@@ -71,15 +71,13 @@ def _keys(service: Service, name: str) -> View:
         sections = [empty_keys(service, name, span)]
     if not wanted:
         sections += report_keys(service, name, span)
-    pause = 0.0 if history is None else history.window.seconds / (history.scrapes - 1)
-    until = service.store.sampled_until(name) if history is None else history.window.end
     header = element(
         "header",
         blocks(
             [
                 element("h1", f"Key {wanted}" if wanted else "Keys", class_="name"),
                 element("p", element("strong", name), f", {span.words}"),
-                *freshness(service, name, until, pause),
+                *freshness(service, name, history),
                 *_doubts(history),
                 span_links("pages.keys", span, name, key=wanted, controller=controller if wanted else ""),
             ]

@@ -1,6 +1,6 @@
 """One operator: its newest report, those before it, and what was changed; and each report by its number."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
 
@@ -8,11 +8,11 @@ from flask import Blueprint, abort, url_for
 
 from advisor.report.document import Section, wide_table
 from advisor.report.fleetwording import age_text
-from advisor.report.htmlreport import report_header, report_sections
 from advisor.report.markup import Child, Markup, blocks, element
 from advisor.report.wording import utc
-from advisor.store.records import OperatorStatus
+from advisor.store.records import OperatorStatus, ReportRow
 from advisor.web.changes import changes_of
+from advisor.web.drawn import Drawn, drawing
 from advisor.web.layout import present
 from advisor.web.pages.changes import change_title, outcome_of
 from advisor.web.pages.compare import earlier_links
@@ -25,35 +25,40 @@ __all__ = ["register"]
 
 _TRIED: Final = 50
 """Reports of an operator's history on its page."""
+Draw = Callable[[ReportRow], Drawn | None]
 _CHANGES: Final = 5
 _SKIP: Final = "Skip to the advice"
 
 
 def register(routes: Blueprint, service: Service) -> None:
     """``/operators/NAME`` and ``/reports/NUMBER``."""
-    routes.add_url_rule("/operators/<path:name>", "operator", lambda name: present(_operator(service, name)))
-    routes.add_url_rule("/reports/<int:number>", "report", lambda number: present(_report(service, number)))
+    draw = drawing(service)
+    routes.add_url_rule("/operators/<path:name>", "operator", lambda name: present(_operator(service, draw, name)))
+    routes.add_url_rule("/reports/<int:number>", "report", lambda number: present(_report(service, draw, number)))
 
 
-def _operator(service: Service, name: str) -> View:
+def _operator(service: Service, draw: Draw, name: str) -> View:
     status = service.status(name)
     if status is None:
         abort(HTTPStatus.NOT_FOUND, f"there is no operator {name!r} here")
-    report = None if status.report is None else service.report(status.report)
-    if status.report is None or report is None:
-        header = element("header", element("h1", name))
+    row = status.report
+    drawn = None if row is None else draw(row)
+    troubles = [element("p", f"{one.text}.", class_="stale") for one in service.troubles() if one.operator == name]
+    if row is None or drawn is None:
+        header = element("header", blocks([element("h1", name), *troubles]))
         sections = [Section("data", "No report yet", _failure(status))]
         return View(title=name, header=header, sections=sections, data=status_values(status), operator=name)
-    notes = [_failure(status)] if status.failure is not None else []
-    since = element(
-        "p", "As of ", moment(status.report.time), f", {age_text(service.clock() - status.report.time)} ago."
-    )
+    notes = [*([_failure(status)] if status.failure is not None else []), *troubles]
+    since = element("p", "As of ", moment(row.time), f", {age_text(service.clock() - row.time)} ago.")
     title = element("p", element("strong", name), class_="source")
-    links = earlier_links(service, status.report)
+    links = earlier_links(service, row)
     earlier = [element("p", "Compare with ", *_listed(links), class_="source")] if links else []
-    header = blocks([element("div", title, since, *earlier, *notes), report_header(report)])
-    sections = [*report_sections(report), *_history(service, name)]
-    data = {**status_values(status), "document": report}
+    header = blocks([element("div", title, since, *earlier, *notes), drawn.header])
+    sections = [*drawn.sections, *_history(service, name)]
+
+    def data() -> Mapping[str, object]:
+        return {**status_values(status), "document": service.report(row)}
+
     return View(title=name, header=header, sections=sections, skip=_SKIP, data=data, operator=name)
 
 
@@ -95,19 +100,19 @@ def _history(service: Service, name: str) -> Iterator[Section]:
         yield Section("changes", "Changes of settings", blocks([table, element("p", more)]))
 
 
-def _report(service: Service, number: int) -> View:
+def _report(service: Service, draw: Draw, number: int) -> View:
     row = service.store.row(number)
-    report = None if row is None else service.report(row)
-    if row is None or report is None:
+    drawn = None if row is None else draw(row)
+    if row is None or drawn is None:
         abort(HTTPStatus.NOT_FOUND, f"there is no report {number} any more")
     link = element("a", row.operator, href=url_for("pages.operator", name=row.operator))
     title = element("p", "A report of ", link, " as of ", moment(row.time), ".", class_="source")
-    header = blocks([element("div", title), report_header(report)])
+    header = blocks([element("div", title), drawn.header])
     return View(
         title=f"{row.operator} at {utc(row.time)}",
         header=header,
-        sections=list(report_sections(report)),
+        sections=drawn.sections,
         skip=_SKIP,
-        data={**row_values(row), "document": report},
+        data=lambda: {**row_values(row), "document": service.report(row)},
         operator=row.operator,
     )

@@ -82,15 +82,13 @@ def _priorities(service: Service, name: str) -> View:
     refuse_unknown(service, name)
     span = span_asked()
     history = service.loads.priorities(name, span.seconds)
-    pause = 0.0 if history is None else history.window.seconds / (history.scrapes - 1)
-    until = service.store.sampled_until(name) if history is None else history.window.end
     header = element(
         "header",
         blocks(
             [
                 element("h1", "Priorities"),
                 element("p", element("strong", name), f", {span.words}"),
-                *freshness(service, name, until, pause),
+                *freshness(service, name, history),
                 span_links("pages.priorities", span, name),
             ]
         ),

@@ -6,6 +6,8 @@ from typing import Final, NamedTuple
 
 from flask import abort, request, url_for
 
+from advisor.model.keyhistory import KeyHistory
+from advisor.model.priorityhistory import PriorityHistory
 from advisor.model.signal import Unit
 from advisor.model.text import format_value
 from advisor.report.charts import Chart, draw_chart, draw_swatch
@@ -73,19 +75,20 @@ def span_links(endpoint: str, span: Span, operator: str, *, key: str = "", contr
     return element("nav", blocks(links), class_="places tabs", aria_label="How far back")
 
 
-def freshness(service: Service, operator: str, until: float | None, pause_seconds: float = 0.0) -> list[Markup]:
+def freshness(service: Service, operator: str, history: KeyHistory | PriorityHistory | None) -> list[Markup]:
     """When the last scrape was, and why there is none since, where that is so.
 
     Args:
         service: what the pages read.
         operator: whose page it is.
-        until: Unix time of the last scrape; None where there is none.
-        pause_seconds: from one scrape to the next, where that is known.
+        history: what its scrapes came to; None where they came to nothing.
     """
+    pause = 0.0 if history is None else history.window.seconds / (history.scrapes - 1)
+    until = service.store.sampled_until(operator) if history is None else history.window.end
     told = []
     if until is not None:
         age = service.clock() - until
-        is_stale = age > max(_LEAST_STALE_SECONDS, _STALE_SCRAPES * pause_seconds)
+        is_stale = age > max(_LEAST_STALE_SECONDS, _STALE_SCRAPES * pause)
         parts = ("The last scrape was at ", moment(until), f", {age_text(age)} ago.")
         told.append(element("p", *parts, class_="stale" if is_stale else "about"))
     if problem := service.keeping(operator):
