@@ -160,17 +160,18 @@ class StatPanel(QueryPanel):
 
 
 class TablePanel(QueryPanel):
-    """Rows as of now. Keys besides: columns (from names of fields to titles) and sort (a title)."""
+    """Rows as of now. Keys besides: columns (from names of fields to titles, null for one that is left out) and sort."""
 
     kind = "table"
 
     def gen_json_from_data(self, data: Json, context: object) -> Json:
         """Values of all queries side by side, with the columns asked for, in their order."""
-        columns: dict[str, str] = data["columns"]
+        columns: dict[str, str | None] = data["columns"]
+        shown = {name: title for name, title in columns.items() if title is not None}
         organised = {
-            "excludeByName": {"Time": True},
-            "indexByName": {name: place for place, name in enumerate(columns)},
-            "renameByName": columns,
+            "excludeByName": {"Time": True, **{name: True for name in columns if name not in shown}},
+            "indexByName": {name: place for place, name in enumerate(shown)},
+            "renameByName": shown,
         }
         own = [{"id": "merge", "options": {}}, {"id": "organize", "options": organised}]
         panel: Json = super().gen_json_from_data({**data, "transformations": own}, context)

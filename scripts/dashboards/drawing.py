@@ -3,6 +3,7 @@
 For the docs, since Grafana is not at hand. Pictures have classes; their colours follow the reader's theme.
 """
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ _LINE: Final = 15.0
 _MOST_ROWS: Final = 10
 _MOST_STATS: Final = 4
 _LETTERS: Final = 62
+_CARRIED: Final = re.compile(r' data-chart="[^"]*"')
+"""Values for a page that is live, which a picture is not."""
 _SCALES: Final = {"bytes": ((2.0**20, "MiB"), (2.0**10, "KiB")), "Bps": ((1e6, "MB/s"), (1e3, "kB/s"))}
 """By unit, the larger size first."""
 _UNITS: Final = {"s": Unit.SECONDS, "percentunit": Unit.RATIO, "ops": Unit.PER_SECOND, "reqps": Unit.PER_SECOND}
@@ -204,7 +207,7 @@ def _curves(cell: Cell, name: str) -> Iterator[Markup]:
     order = lines[::-1] if cell.stacked else lines
     chart = draw_chart(Chart(cell.title, _UNITS.get(cell.unit, ""), cell.bounds, [*order, *marks], ()), name)
     place = f'<svg x="8" y="26" width="{_CHART_WIDTH:g}" height="{_CHART_HEIGHT:g}" '
-    yield Markup(chart.replace("<svg ", place, 1))
+    yield Markup(_CARRIED.sub("", chart).replace("<svg ", place, 1))
     for at, line in enumerate(lines):
         x, y = 12.0 + (at % 2) * (_COLUMN / 2.0), 236.0 + (at // 2) * _LINE
         yield element("rect", class_=f"fill {line.style}", x=x, y=y - 8.0, width=10.0, height=8.0)

@@ -86,7 +86,8 @@ def _cell(panel: Json, asked: Asked) -> Cell:
     common: Json = {"kind": kind, "title": title, "unit": defaults["unit"], "text": defaults["noValue"]}
     if kind == "table":
         return Cell(**common, table=_table(panel, asked))
-    curves = [curve for target in panel["targets"] for curve in asked.curves(target)]
+    # What ranks first among equals is the store's choice.
+    curves = [curve for target in panel["targets"] for curve in sorted(asked.curves(target), key=lambda one: one.name)]
     steps = defaults["thresholds"]["steps"][1:] if kind == "timeseries" else ()
     return Cell(
         **common,
@@ -107,22 +108,16 @@ def _table(panel: Json, asked: Asked) -> tuple[Sequence[str], list[list[str]]]:
     organised = panel["transformations"][1]["options"]
     places: dict[str, int] = organised["indexByName"]
     columns = {name: organised["renameByName"][name] for name in sorted(places, key=places.__getitem__)}
-    hidden = {
-        one["matcher"]["options"]
-        for one in panel["fieldConfig"]["overrides"]
-        if {"id": "custom.hidden", "value": True} in one["properties"]
-    }
     joined: dict[frozenset[tuple[str, str]], dict[str, float]] = {}
     for target in panel["targets"]:
         value = "Value" if len(panel["targets"]) == 1 else f"Value #{target['refId']}"
         for labels, found in asked.rows(target):
             joined.setdefault(frozenset(labels.items()), {})[value] = found
-    shown = {name: head for name, head in columns.items() if head not in hidden}
     sort = next(name for name, head in columns.items() if head == panel["options"]["sortBy"][0]["displayName"])
     rows: list[dict[str, str | float]] = [{**dict(labels), **values} for labels, values in joined.items()]
     rows.sort(key=lambda row: (-_number(row.get(sort)), str(sorted(row.items()))))
-    told = [[_text(row.get(name, ""), _states(panel, head)) for name, head in shown.items()] for row in rows]
-    return list(shown.values()), told
+    told = [[_text(row.get(name, ""), _states(panel, head)) for name, head in columns.items()] for row in rows]
+    return list(columns.values()), told
 
 
 def _states(panel: Json, head: str) -> dict[str, str]:

@@ -1,25 +1,14 @@
 """The committed dashboards are what their sources say."""
 
-import importlib
 import os
 import subprocess
-import sys
 import tomllib
-from types import ModuleType
 
 import pytest
 
 from advisor.diagnosis.thresholds import Thresholds
+from tests.dashboards.scripted import script
 from tests.support import ROOT
-
-
-def script(name: str) -> ModuleType:
-    """A module of the scripts, which are not installed."""
-    with pytest.MonkeyPatch.context() as patch:
-        # Behind everything else, so that the product is still the installed one.
-        patch.setattr(sys, "path", [*sys.path, str(ROOT)])
-        return importlib.import_module(f"scripts.dashboards.{name}")
-
 
 BUILDER = ROOT / ".venv-dashboards" / "bin" / "python"
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.dashboards.panels import DASHBOARDS, panels, queries
-from tests.dashboards.test_generated import script
+from tests.dashboards.scripted import script
 from tests.support import ROOT
 
 PAGE = (ROOT / "docs" / "dashboards.md").read_text(encoding="utf-8")

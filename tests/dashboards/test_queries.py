@@ -27,7 +27,7 @@ WITHOUT_DATA: Final = {
     "operator-overview: Memory [2]": "no recorded operator had a memory limit",
 }
 """Queries that no recording can answer, and why."""
-WITH_SIDECAR: Final = ("hot-key-big-scale-up", "restart-resync")
+WITH_SIDECAR: Final = ("after-ten-workers", "hot-key-big-scale-up", "restart-resync")
 OPERATOR_ALONE: Final = ("api-server-overloaded-429", "cpu-limited", "saturated-classic-queue", "standby-replica")
 
 
