@@ -160,7 +160,7 @@ class StatPanel(QueryPanel):
 
 
 class TablePanel(QueryPanel):
-    """Rows as of now. Keys besides: columns (from names of fields to titles, null for one that is left out) and sort."""
+    """Rows as of now. Keys besides: columns (from names of fields to titles, null to leave one out) and sort."""
 
     kind = "table"
 
