@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import advisor.model
 from advisor.model.advice import Advice, Direction, KnobAdvice, Patch, Prediction
 from advisor.model.backtest import BacktestRow
+from advisor.model.change import ChangeBasis, ChangeMeasurement, ChangePrediction
 from advisor.model.comparison import (
     Comparison,
     LoadMeasure,
@@ -36,12 +37,14 @@ from advisor.model.facts import (
     ScalingPoint,
 )
 from advisor.model.finding import Check, Confidence, Evidence, Finding, FindingCode, Severity
+from advisor.model.fleet import FleetFinding, FleetForecast
 from advisor.model.raw import LogRecord, ObjectChange, ReadNote, Series, Setup, Subject
 from advisor.model.report import EpisodeReport, Figure, MissingFigure, Report, SourceInfo
 from advisor.model.settings import Setting, Settings, SettingSource
 from advisor.model.signal import Quality, Signal, Unit, Window, measured, missing
 from advisor.model.signals import ApiServerSignals, Episode, EpisodeKind, KeyLoad, NamespaceLoad, OperatorSignals
 from advisor.model.timeline import Timeline, TimelineSeries
+from tests.model import historymade
 from tests.report import fleetmade, whatifmade
 from tests.signals.builders import controller, every, histogram, observations, record, requests
 
@@ -234,6 +237,13 @@ EXAMPLES: Final[tuple[msgspec.Struct, ...]] = (
         rejected_per_second=missing(Unit.PER_SECOND, "none"),
     ),
     fleetmade.example(),
+    FleetFinding(code=FindingCode.HOT_KEY, severity=Severity.WARNING, lost_ratio=0.5),
+    FleetForecast(then=1.0, low=0.5, high=2.0, simulated=True),
+    ChangePrediction(report=7, time=10.0, predictions=(PREDICTION,), reason=""),
+    ChangeBasis(report=7, time=10.0, predictions=(), reason="it advised nothing", before=REPORT),
+    ChangeMeasurement(report=8, time=20.0, comparison=COMPARISON),
+    historymade.key_history(),
+    historymade.priority_history(),
 )
 
 
