@@ -17,6 +17,9 @@ PYTEST_ARGS ?=
 PYTEST_PROCESSES ?= 2
 # `make lock UPGRADE=--upgrade` moves every pin to the newest release; without it, pins that still fit stay.
 UPGRADE ?=
+DASHBOARDS_ARGS ?=
+# What one environment needs beside, see there.
+PIP_ARGS :=
 
 # "command:debian-package" for each tool beside Python that tests need. None has to run as a service.
 SYSTEM_TOOLS ?= prometheus:prometheus promtool:prometheus chromium:chromium
@@ -25,11 +28,12 @@ DEMO := .venv/bin
 TEST := .venv-test/bin
 BUILD := .venv-build/bin
 LOCK := .venv-lock/bin
+BUILDER := .venv-dashboards/bin
 BROWSER := tests/browser
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: .venv/.stamp build ## install into .venv and watch a simulated operator go through faults, in a browser
@@ -37,7 +41,7 @@ demo: .venv/.stamp build ## install into .venv and watch a simulated operator go
 	$(DEMO)/kuberay-advisor demo $(DEMO_ARGS)
 
 .PHONY: test
-test: system-deps lint types layers unit lab-smoke ## run every check and test, as CI does
+test: system-deps lint types layers dashboards-check unit lab-smoke ## run every check and test, as CI does
 	@echo "test: everything passed"
 
 .PHONY: lint
@@ -66,6 +70,20 @@ unit: .venv-test/.stamp $(BROWSER)/node_modules/.stamp build ## pytest against t
 	PYTHONSAFEPATH=1 ADVISOR_EXPECT_WHEEL=1 $(TEST)/coverage run -m pytest --numprocesses $(PYTEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
 	$(TEST)/coverage combine --quiet
 	$(TEST)/coverage report
+
+# Grafana's dashboards: YAML of grafana-dashboard-builder in dashboards/sources, which is needed to make them and for nothing else.
+.PHONY: dashboards
+dashboards: .venv-dashboards/.stamp ## write dashboards/*.json from their sources (DASHBOARDS_ARGS="--clusters --out DIR")
+	$(BUILDER)/python -m scripts.dashboards $(DASHBOARDS_ARGS)
+
+.PHONY: dashboards-check
+dashboards-check: .venv-dashboards/.stamp ## fail where the dashboards are not what their sources say
+	$(BUILDER)/python -m scripts.dashboards --check
+
+# Needs prometheus: what is drawn is what a real one answers for recordings of a real operator.
+.PHONY: dashboards-pictures
+dashboards-pictures: .venv-test/.stamp ## draw the dashboards for the docs into docs/pictures
+	$(TEST)/python -m scripts.dashboards.pictures
 
 # The traces are stored, so tests need no Go; this plays them anew on the real queues.
 .PHONY: conformance
@@ -133,6 +151,7 @@ lock: .venv-lock/.stamp ## pin the dependencies again (UPGRADE=--upgrade for the
 	compile requirements/lock.in --output-file requirements/lock.txt; \
 	compile pyproject.toml --output-file requirements/runtime.txt; \
 	compile requirements/build.in --output-file requirements/build.txt; \
+	compile --no-deps requirements/dashboards.in --output-file requirements/dashboards.txt; \
 	compile pyproject.toml requirements/dev.in --constraint requirements/runtime.txt --output-file requirements/dev.txt
 	@if grep -n '://' requirements/*.txt; then echo "lock: a lock file names an address"; exit 1; fi
 
@@ -166,7 +185,8 @@ system-deps: ## install the system packages that tests need, if any is missing
 
 .PHONY: clean
 clean: ## remove environments, builds and caches
-	rm -rf .venv .venv-test .venv-build .venv-lock $(BROWSER)/node_modules build dist htmlcov lab-recordings .coverage .coverage.* .hypothesis \
+	rm -rf .venv .venv-test .venv-build .venv-lock .venv-dashboards $(BROWSER)/node_modules build dist htmlcov lab-recordings \
+	  .coverage .coverage.* .hypothesis \
 	  .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -175,10 +195,13 @@ clean: ## remove environments, builds and caches
 .venv-test/.stamp: requirements/dev.txt
 .venv-build/.stamp: requirements/build.txt
 .venv-lock/.stamp: requirements/lock.txt
-.venv/.stamp .venv-test/.stamp .venv-build/.stamp .venv-lock/.stamp:
+.venv-dashboards/.stamp: requirements/dashboards.txt
+# The builder's own dependencies are a client to upload with, and Kerberos; what it needs is in the lock file.
+.venv-dashboards/.stamp: PIP_ARGS := --no-deps
+.venv/.stamp .venv-test/.stamp .venv-build/.stamp .venv-lock/.stamp .venv-dashboards/.stamp:
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) --require-hashes --requirement $<
 	touch $@
 
 # What the browser tests need beside Chromium. Without npm they are skipped; in CI that is a failure of theirs.

@@ -28,6 +28,7 @@ from advisor.report.pages import render_page
 from advisor.report.whatifjson import whatif_schema
 from advisor.sidecar.families import EXPOSED, Exposed, Section
 from scripts import conformance, stories
+from scripts.dashboards import page as dashboards
 from scripts.rules import page as alerts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,6 +49,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "docs/conformance.md", conformance.page()
     yield "docs/sidecar.md", _sidecar()
     yield "docs/alerts.md", alerts.page()
+    yield "docs/dashboards.md", dashboards.page()
     yield "advisor/schemas/report-v1.schema.json", json.dumps(report_schema(), indent=1) + "\n"
     yield "advisor/schemas/comparison-v1.schema.json", json.dumps(comparison_schema(), indent=1) + "\n"
     yield "advisor/schemas/fleet-v1.schema.json", json.dumps(fleet_schema(), indent=1) + "\n"

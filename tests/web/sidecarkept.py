@@ -15,6 +15,7 @@ from advisor.sidecar.gauges import GAUGE_NAMES
 from advisor.sidecar.logreader import LogBatch
 from advisor.sidecar.observed import Observed
 from advisor.sidecar.observer import Observer
+from advisor.sidecar.ring import Peaks
 from advisor.sidecar.rules import RULES
 from advisor.sidecar.views import HotKey, KeysView, KeyTotal, PriorityView, ShadowView
 from advisor.signals.sidecarnames import SIDECAR_SELECTION
@@ -25,9 +26,10 @@ from tests.sidecar.replay import changes
 from tests.sidecar.sidecarviews import durations
 from tests.web.serving import NOW, World
 
-__all__ = ["hot", "kept", "key", "keys_view", "parsed", "pieces", "played", "queue_view", "text_of"]
+__all__ = ["hot", "kept", "key", "keys_view", "parsed", "pieces", "played", "queue_view", "text_of", "views"]
 
 INSTANCE = "10.0.0.1:8090"
+_LONGEST = "workqueue_longest_running_processor_seconds"
 _Item = LogRecord | Change[Observed] | Exposition
 
 
@@ -108,7 +110,12 @@ def queue_view(*rows: tuple[str, int, float, int], quality: Quality = Quality.ES
 
 def played(folder: Path, step: float = 5.0) -> Iterator[tuple[float, Exposition]]:
     """What a sidecar beside the operator of a recording tells at each of some times, as it is kept."""
-    observer = Observer(synced=lambda: {kind for rules in RULES.values() for kind, _ in rules.watches})
+    return ((time, parsed(view)) for time, view in views(folder, step))
+
+
+def views(folder: Path, step: float) -> Iterator[tuple[float, SidecarView]]:
+    """All that a sidecar beside the operator of a recording knows of it at each of some times."""
+    observer, peaks = Observer(synced=lambda: {kind for rules in RULES.values() for kind, _ in rules.watches}), Peaks()
     due, last, lines = None, 0.0, list[LogRecord]()
     for time, _, item in pieces(folder):
         due = time + step if due is None else due
@@ -120,25 +127,32 @@ def played(folder: Path, step: float = 5.0) -> Iterator[tuple[float, Exposition]
                 observer.logged(LogBatch(lines))
                 lines = []
                 observer.scraped(time, item)
+                peaks.take(time, item)
             case _:
                 observer.changed(time, item)
         if time >= due:
-            yield time, _told(observer, time)
+            yield time, _known(observer, peaks, time)
             due = time + step
     observer.logged(LogBatch(lines))
     # What has come is joined a little later, when nothing older can come any more.
-    yield last + step, _told(observer, last + step)
+    yield last + step, _known(observer, peaks, last + step)
 
 
-def _told(observer: Observer, time: float) -> Exposition:
+def _known(observer: Observer, peaks: Peaks, time: float) -> SidecarView:
     found = observer.look(time)
-    return parsed(SidecarView(shadows=found.shadows, keys=found.keys, hot_keys=found.hot_keys))
+    return SidecarView(
+        shadows=found.shadows,
+        peaks=peaks.view(time),
+        keys=found.keys,
+        hot_keys=found.hot_keys,
+        key_state=found.key_state,
+    )
 
 
 def pieces(folder: Path) -> Iterator[tuple[float, int, _Item]]:
     """Log, changes and scrapes of a recording, in order of time."""
     source = RecordingSource(folder)
-    store = source.series(Selection(GAUGE_NAMES, {}))
+    store = source.series(Selection(GAUGE_NAMES | {_LONGEST}, {}))
     scrapes: dict[float, list[Sample]] = {}
     for series in store:
         labels = tuple(sorted(series.labels.items()))
