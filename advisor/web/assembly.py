@@ -145,6 +145,8 @@ class Advisor:
         """End everything within a few seconds; what was kept stays kept."""
         self._stop.set()
         self._scraping.set()
+        # First those who answer: one that is still at it when the sockets are closed fails, and waits for ever after.
+        self._server.task_dispatcher.shutdown(timeout=_STOP_SECONDS)
         self._server.close()
         if self._whatifs is not None:
             self._whatifs.stop(_STOP_SECONDS)

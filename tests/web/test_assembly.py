@@ -1,5 +1,6 @@
 """The parts of the service, joined."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -65,3 +66,12 @@ def test_whatifs_can_be_turned_off(path: Path) -> None:
     with running(path, whatif__at_a_time=0) as advisor:
         assert "What-ifs are turned off here" in answered(advisor, "GET", "/what-if/one")[2]
         assert answered(advisor, "POST", "/what-if/one", {"concurrency": "4"})[0] == 409
+
+
+def test_stopping_leaves_no_thread(path: Path) -> None:
+    """Those that answer, listen, analyse and prune all end."""
+    before = set(threading.enumerate())
+    with running(path) as advisor:
+        assert answered(advisor, "GET", "/findings")[0] == 200
+        assert any(one.name.startswith("waitress") for one in set(threading.enumerate()) - before)
+    until(lambda: not set(threading.enumerate()) - before)
