@@ -1,10 +1,14 @@
 """Tasks as far as there is time: an engine before another one."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from typing import TypeVar
 
 from advisor.engines.base import Engine, Outcome, Result, Task, Tell, equal_weight, ignore_finished
 
 __all__ = ["BoundedEngine"]
+
+_Pair = TypeVar("_Pair")
 
 
 class BoundedEngine:
@@ -30,23 +34,19 @@ class BoundedEngine:
         weigh: Callable[[Task], float] = equal_weight,
     ) -> Iterator[tuple[int, Result]]:
         """See `Engine.run`; some may be missing."""
-        found = self._engine.run(function, tasks, tell, weigh=weigh)
-        while not self._is_over():
-            pair = next(found, None)
-            if pair is None:
-                return
-            yield pair
+        return self._in_time(self._engine.run(function, tasks, tell, weigh=weigh))
 
     def attempt(
         self, function: Callable[[Task], Result], tasks: Sequence[Task], seconds: Sequence[float]
     ) -> Generator[tuple[int, Outcome[Result]]]:
         """See `Engine.attempt`; some may be missing."""
-        found = self._engine.attempt(function, tasks, seconds)
-        try:
-            while not self._is_over():
-                pair = next(found, None)
-                if pair is None:
-                    return
-                yield pair
-        finally:
-            found.close()
+        with closing(self._engine.attempt(function, tasks, seconds)) as found:
+            yield from self._in_time(found)
+
+    def _in_time(self, found: Iterator[_Pair]) -> Iterator[_Pair]:
+        """Results until the time is over; the one that is waited for then still comes."""
+        while not self._is_over():
+            pair = next(found, None)
+            if pair is None:
+                return
+            yield pair

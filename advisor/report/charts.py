@@ -15,7 +15,7 @@ from advisor.report.axes import Scale, time_ticks, value_ticks
 from advisor.report.markup import Markup, blocks, element, number, printable
 from advisor.report.wording import BudgetShare, utc
 
-__all__ = ["Chart", "Line", "draw_chart", "draw_range", "draw_shares", "draw_swatch"]
+__all__ = ["Chart", "Line", "draw_chart", "draw_figure", "draw_range", "draw_shares", "draw_swatch"]
 
 _WIDTH, _HEIGHT = 460.0, 196.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 450.0, 22.0, 172.0
@@ -46,6 +46,13 @@ class Chart:
     bounds: Sequence[float]
     lines: Sequence[Line]
     episodes: Sequence[EpisodeReport]
+
+
+def draw_figure(chart: Chart, name: str, *, fewest_named: int = 2) -> Markup:
+    """The chart below its title, with a legend where it has as many curves as need names."""
+    legend = [element("span", draw_swatch(line.style), line.name, class_="legend") for line in chart.lines]
+    caption = element("figcaption", element("strong", chart.title), *(legend if len(legend) >= fewest_named else ()))
+    return element("figure", blocks([caption, draw_chart(chart, name)]))
 
 
 def draw_chart(chart: Chart, name: str) -> Markup:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from advisor.model.finding import Finding
 from advisor.model.report import Report
 from advisor.model.text import format_some, format_value
-from advisor.report.charts import draw_chart, draw_range, draw_shares, draw_swatch
+from advisor.report.charts import draw_figure, draw_range, draw_shares
 from advisor.report.document import Section, page, style_text, wide_table
 from advisor.report.markup import Markup, blocks, element
 from advisor.report.panels import charts_of
@@ -134,11 +134,7 @@ def _advice(report: Report) -> Iterator[Markup]:
 
 
 def _charts(report: Report) -> Iterator[Markup]:
-    for index, chart in enumerate(charts_of(report)):
-        legend = [element("span", draw_swatch(line.style), line.name, class_="legend") for line in chart.lines]
-        shown = legend if len(legend) > 1 else []
-        caption = element("figcaption", element("strong", chart.title), *shown)
-        yield element("figure", blocks([caption, draw_chart(chart, f"chart-{index}")]))
+    return (draw_figure(chart, f"chart-{index}") for index, chart in enumerate(charts_of(report)))
 
 
 def _finding(finding: Finding, anchors: Sequence[str]) -> Markup:

@@ -13,10 +13,9 @@ from flask import Blueprint, Response, abort, request, url_for
 from advisor.analysis.compare import compare
 from advisor.diagnosis.findings import RULES
 from advisor.errors import NothingToAnalyseError
-from advisor.store.records import OperatorStatus
+from advisor.web.asked import known_status, refuse_report, window_asked
 from advisor.web.changes import changes_of
 from advisor.web.comparing import both_reports, report_number
-from advisor.web.loads import SPANS, USUAL_SPAN
 from advisor.web.questions import ask, refusal, run_values
 from advisor.web.state import Service
 from advisor.web.values import change_values, key_values, priority_values, row_values, status_values
@@ -48,7 +47,9 @@ def blueprint(service: Service) -> Blueprint:
     )
     api.add_url_rule("/what-ifs/<run>", "whatif", lambda run: _whatif(service, run), methods=["GET", "DELETE"])
     api.add_url_rule("/operators/<path:name>/changes", "changes", lambda name: _changes(service, name))
-    api.add_url_rule("/operators/<path:name>", "operator", lambda name: _encoded(status_values(_known(service, name))))
+    api.add_url_rule(
+        "/operators/<path:name>", "operator", lambda name: _encoded(status_values(known_status(service, name)))
+    )
     api.add_url_rule("/reports/<int:number>", "report", lambda number: _report(service, number))
     api.add_url_rule("/compare", "compare", lambda: _compare(service))
     api.add_url_rule("/findings", "findings", _findings)
@@ -64,7 +65,7 @@ def _operators(service: Service) -> Response:
 
 
 def _reports(service: Service, name: str) -> Response:
-    _known(service, name)
+    known_status(service, name)
     limit = _limit()
     rows = service.store.reports(name, before_id=_number("before"), limit=limit + 1)
     page = rows[:limit]
@@ -73,24 +74,17 @@ def _reports(service: Service, name: str) -> Response:
 
 
 def _keys(service: Service, name: str) -> Response:
-    _known(service, name)
-    return _encoded(key_values(service, name, _window(), _limit()))
+    known_status(service, name)
+    return _encoded(key_values(service, name, window_asked(), _limit()))
 
 
 def _priorities(service: Service, name: str) -> Response:
-    _known(service, name)
-    return _encoded(priority_values(service, name, _window()))
-
-
-def _window() -> str:
-    window = request.args.get("window", USUAL_SPAN)
-    if window not in SPANS:
-        abort(HTTPStatus.BAD_REQUEST, f"window is one of {', '.join(SPANS)}, not {window!r}")
-    return window
+    known_status(service, name)
+    return _encoded(priority_values(service, name, window_asked()))
 
 
 def _changes(service: Service, name: str) -> Response:
-    _known(service, name)
+    known_status(service, name)
     limit, rules = _limit(), service.change_rules()
     found = changes_of(service.store, name, service.clock(), rules, before_id=_number("before"), limit=limit + 1)
     page = found[:limit]
@@ -108,7 +102,7 @@ def _compare(service: Service) -> Response:
 def _report(service: Service, number: int) -> Response:
     document = service.store.document(number)
     if document is None:
-        abort(HTTPStatus.NOT_FOUND, f"there is no report {number} any more")
+        refuse_report(number)
     return _answer(document)
 
 
@@ -127,7 +121,7 @@ class _Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _ask_whatif(service: Service, name: str) -> Response:
-    status = _known(service, name)
+    status = known_status(service, name)
     if request.mimetype != _JSON:
         abort(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"settings come as {_JSON}")
     try:
@@ -157,13 +151,6 @@ def _whatif(service: Service, run: str) -> Response:
 def _findings() -> Response:
     told = [{"code": one.code.value, "title": one.title, "meaning": one.page.meaning} for one in RULES]
     return _encoded({"findings": told})
-
-
-def _known(service: Service, name: str) -> OperatorStatus:
-    status = service.status(name)
-    if status is None:
-        abort(HTTPStatus.NOT_FOUND, f"there is no operator {name!r} here")
-    return status
 
 
 def _limit() -> int:

@@ -8,6 +8,7 @@ from flask import abort
 from advisor.model.report import Report
 from advisor.store.records import ReportRow
 from advisor.store.store import Store
+from advisor.web.asked import refuse_report
 from advisor.web.state import Service
 
 __all__ = ["both_reports", "report_before", "report_number"]
@@ -23,7 +24,7 @@ def report_number(store: Store, parameter: str, text: str) -> ReportRow:
         abort(HTTPStatus.BAD_REQUEST, f"{parameter} is the number of a report, not {text!r:.40}")
     row = store.row(int(text))
     if row is None:
-        abort(HTTPStatus.NOT_FOUND, f"there is no report {text} any more")
+        refuse_report(text)
     return row
 
 
@@ -35,7 +36,7 @@ def both_reports(service: Service, first: ReportRow, second: ReportRow) -> tuple
 def _whole(service: Service, row: ReportRow) -> Report:
     report = service.report(row)
     if report is None:
-        abort(HTTPStatus.NOT_FOUND, f"there is no report {row.id} any more")
+        refuse_report(row.id)
     return report
 
 

@@ -113,21 +113,18 @@ def _below(view: View) -> Markup:
     told = element("p", zone, " Made by kuberay-advisor, which changed nothing.")
     if view.data is None:
         return told
-    links = [element("a", form.title, href=_address({_EXPORT: name}), rel="nofollow") for name, form in _FORMS.items()]
+    links = [element("a", form.title, href=_address(name), rel="nofollow") for name, form in _FORMS.items()]
     return blocks(
         [element("nav", "This page as a file:", *links, class_="exports", aria_label="This page as a file"), told]
     )
 
 
-def _address(changed: dict[str, str]) -> str:
-    """This page's own address, with parameters changed."""
-    asked = [(name, value) for name, value in request.args.items(multi=True) if name not in changed]
-    return f"{_path()}?{urlencode([*asked, *changed.items()])}" if asked or changed else _path()
-
-
-def _path() -> str:
-    """The page's path as it stands in an address: a name in it may hold anything."""
-    return quote(request.path)
+def _address(form: str = "") -> str:
+    """This page's own address, as a file in a form where one is named."""
+    asked = [(name, value) for name, value in request.args.items(multi=True) if name != _EXPORT]
+    wanted = [*asked, (_EXPORT, form)] if form else asked
+    # A name in the path may hold anything.
+    return f"{quote(request.path)}{f'?{urlencode(wanted)}' if wanted else ''}"
 
 
 def _exported(view: View, name: str) -> Response:
@@ -141,8 +138,7 @@ def _exported(view: View, name: str) -> Response:
 
 def _permanent() -> str:
     """This page's whole address, without the form."""
-    asked = [(key, value) for key, value in request.args.items(multi=True) if key != _EXPORT]
-    return f"{request.url_root.rstrip('/')}{_path()}{f'?{urlencode(asked)}' if asked else ''}"
+    return f"{request.url_root.rstrip('/')}{_address()}"
 
 
 def _html(view: View) -> str:

@@ -74,6 +74,12 @@ class Service:
         document = self.store.document(row.id)
         return None if document is None else decoded(document)
 
+    def latest_report(self, operator: str) -> tuple[ReportRow, Report] | None:
+        """The newest report of an operator, with its row; None where there is none."""
+        row = self.store.latest(operator)
+        report = None if row is None else self.report(row)
+        return None if row is None or report is None else (row, report)
+
     def status(self, operator: str) -> OperatorStatus | None:
         """How one operator is; None where there is none of this name."""
         return self.store.status(operator)

@@ -42,6 +42,15 @@ def _unless(condition: str) -> str:
 _DOWN: Final = ("KubeRayOperatorDown", "KubeRayNoLeader")
 _THROTTLED: Final = "KubeRayOperatorCPUThrottled"
 _SERVER: Final = ("KubeRayAPIServerSlow", "KubeRayAPIServerOverloaded")
+_WORKERS_HELD_UP: Final = (
+    *_DOWN,
+    _THROTTLED,
+    *_SERVER,
+    "KubeRayClientThrottled",
+    "KubeRayExternalCallsSlow",
+    "KubeRaySlowWritesOfUnknownCause",
+)
+"""What holds workers up by itself, so that more of them would not help."""
 
 _QUEUE: Final = (
     Alert(
@@ -65,14 +74,7 @@ _QUEUE: Final = (
         ),
         labels=_CONTROLLER,
         findings=(FindingCode.WORKERS_SATURATED,),
-        inhibited_by=(
-            *_DOWN,
-            _THROTTLED,
-            *_SERVER,
-            "KubeRayClientThrottled",
-            "KubeRayExternalCallsSlow",
-            "KubeRaySlowWritesOfUnknownCause",
-        ),
+        inhibited_by=_WORKERS_HELD_UP,
     ),
     Alert(
         name="KubeRayBacklogGrowing",
@@ -90,15 +92,7 @@ _QUEUE: Final = (
         ),
         labels=_CONTROLLER,
         findings=(FindingCode.WORKERS_SATURATED,),
-        inhibited_by=(
-            *_DOWN,
-            _THROTTLED,
-            *_SERVER,
-            "KubeRayClientThrottled",
-            "KubeRayExternalCallsSlow",
-            "KubeRaySlowWritesOfUnknownCause",
-            "KubeRayWorkersSaturated",
-        ),
+        inhibited_by=(*_WORKERS_HELD_UP, "KubeRayWorkersSaturated"),
     ),
     Alert(
         name="KubeRayQueueStuck",

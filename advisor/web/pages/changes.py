@@ -1,10 +1,9 @@
 """Changes of an operator's settings: what was predicted, and what was measured afterwards."""
 
 from collections.abc import Iterator
-from http import HTTPStatus
 from typing import Final
 
-from flask import Blueprint, abort, url_for
+from flask import Blueprint, url_for
 
 from advisor.model.change import ChangeState
 from advisor.model.comparison import Comparison, PredictionCheck, PredictionResult
@@ -23,6 +22,7 @@ from advisor.report.pair import Interval, draw_pair
 from advisor.report.quantitywording import quantity_words
 from advisor.report.settingwording import setting_move
 from advisor.report.wording import prediction_cells, prediction_origin, utc
+from advisor.web.asked import known_status
 from advisor.web.changes import Change, changes_of
 from advisor.web.layout import present
 from advisor.web.state import Service
@@ -52,8 +52,7 @@ def change_title(change: Change) -> str:
 
 
 def _changes(service: Service, name: str) -> View:
-    if service.status(name) is None:
-        abort(HTTPStatus.NOT_FOUND, f"there is no operator {name!r} here")
+    known_status(service, name)
     now, rules = service.clock(), service.change_rules()
     found = changes_of(service.store, name, now, rules, limit=_MOST)
     about = element("p", "Every change of settings that was seen: what was predicted, and what was measured after it.")

@@ -38,9 +38,10 @@ def _data(service: Service) -> View:
         if rows
         else element("p", "No source is configured.", class_="empty")
     )
-    size = element("p", f"The history takes {service.store.size_bytes() / 1e6:.1f} MB.")
+    size_bytes = service.store.size_bytes()
+    size = element("p", f"The history takes {size_bytes / 1e6:.1f} MB.")
     sections = [Section("sources", "Sources", blocks([*notes, table])), Section("history", "History", size)]
-    data = {"problem": problem, "size_bytes": service.store.size_bytes(), "troubles": troubles, "sources": targets}
+    data = {"problem": problem, "size_bytes": size_bytes, "troubles": troubles, "sources": targets}
     return View(title="Data", header=header, sections=sections, data=data)
 
 

@@ -10,15 +10,13 @@ from urllib.parse import urlencode
 from flask import Blueprint, abort, request, url_for
 
 from advisor.model.finding import Severity
-from advisor.model.signal import Unit
-from advisor.model.text import format_value
 from advisor.report.document import Section, wide_table
 from advisor.report.fleetwording import age_text
 from advisor.report.markup import Child, Markup, blocks, element
 from advisor.store.records import OperatorStatus
 from advisor.web.layout import present
 from advisor.web.pages.fleetorder import COLUMNS, TREND, Order, Page, age_seconds, ordered, page_of
-from advisor.web.pages.moves import UNKNOWN, moves, severity_of
+from advisor.web.pages.moves import UNKNOWN, moves, severity_of, wait
 from advisor.web.state import Service
 from advisor.web.trends import Trend, Trends
 from advisor.web.values import status_values
@@ -79,10 +77,9 @@ def _fleet(service: Service, trends: Trends) -> View:
     told = ", ".join(f"{counts[each]} {each}" for each in (*Severity, _UNKNOWN) if counts[each])
     summary = element("p", f"{len(statuses)}: {told or 'none has been analysed yet'}")
     header = element("header", element("h1", "KubeRay operators"), summary)
-    parts: list[Child] = [_search(asked), *_content(service, asked, shown, trends.of(shown), now)]
-    if shown:
-        parts.insert(1, element("p", _count(page, len(fitting), len(statuses)), class_="about"))
-        parts.append(_pages(asked, page))
+    counted = element("p", _count(page, len(fitting), len(statuses)), class_="about") if shown else None
+    content = _content(service, asked, shown, trends.of(shown), now)
+    parts = [_search(asked), counted, content, _pages(asked, page) if shown else None]
     title = "Worst first" if asked.order == Order() else f"By {asked.order.column.head}"
     sections = [Section("operators", title, blocks(parts))]
     data = partial(_data, page, len(fitting), len(statuses), shown)
@@ -96,17 +93,17 @@ def _data(page: Page, fitting: int, every: int, shown: Sequence[OperatorStatus])
 
 def _content(
     service: Service, asked: _Asked, shown: Sequence[OperatorStatus], trends: Mapping[str, Trend], now: float
-) -> tuple[Markup]:
+) -> Markup:
     if shown:
         heads = [element("a", one.head, href=asked.address(sort=asked.order.following(one))) for one in COLUMNS]
         place = COLUMNS.index(asked.order.column)
         sorts = {place: "descending" if asked.order.is_descending else "ascending"}
         rows = [_row(one, trends.get(one.operator), now, service.stale_seconds) for one in shown]
-        return (wide_table("Operators", heads, rows, numbers=(4,), sorts=sorts),)
+        return wide_table("Operators", heads, rows, numbers=(4,), sorts=sorts)
     if asked.text or asked.severity:
-        return (element("p", "No operator is like that.", class_="empty"),)
+        return element("p", "No operator is like that.", class_="empty")
     text = "Nothing has been analysed yet. The first reports come within a minute; Data tells how it goes."
-    return (element("p", text, class_="empty"),)
+    return element("p", text, class_="empty")
 
 
 def _count(page: Page, fitting: int, every: int) -> str:
@@ -157,14 +154,13 @@ def _row(status: OperatorStatus, trend: Trend | None, now: float, stale_seconds:
         why = "not analysed yet" if failure is None else failure.failure.error
         return [name, _UNKNOWN, why, UNKNOWN, UNKNOWN, "", UNKNOWN]
     verdict = row.verdict
-    wait = verdict.queue_wait_seconds
     code = verdict.finding.value
     return [
         name,
         element("span", verdict.severity.value, class_=f"badge {verdict.severity.value}"),
         _finding_link(request.root_path, code),
         ", ".join(moves(verdict)) or "keep all",
-        UNKNOWN if wait is None else format_value(wait, Unit.SECONDS),
+        wait(verdict),
         None if trend is None else trend.line,
         _age(status, now, stale_seconds),
     ]

@@ -5,24 +5,23 @@ from typing import Final
 
 from flask import Blueprint, request, url_for
 
-from advisor.model.keyhistory import KeyHistory, KeyPast
+from advisor.model.keyhistory import KeyHistory, KeyPast, NamespacePast, OtherPast
 from advisor.model.signal import Unit
-from advisor.model.text import format_value
-from advisor.report.charts import Chart, Line
+from advisor.report.charts import Chart
 from advisor.report.document import Section, wide_table
 from advisor.report.markup import Child, Markup, blocks, element
 from advisor.web.layout import present
 from advisor.web.pages.moves import UNKNOWN
 from advisor.web.pages.reportkeys import empty_keys, report_keys
 from advisor.web.pages.spans import (
-    STYLES,
     Span,
-    any_known,
     charts,
     count,
     freshness,
+    known_lines,
     refuse_unknown,
     seconds,
+    share,
     span_asked,
     span_links,
 )
@@ -123,11 +122,7 @@ def _listed(history: KeyHistory, name: str, span: Span) -> Iterator[Section]:
     whole = element("p", f"All of them together: {seconds(history.busy_seconds)} of busy worker time.", class_="about")
     table = wide_table("Heaviest keys", _HEADS, rows, numbers=(2, 3, 4, 5, 6))
     yield Section("heaviest", "Heaviest keys", blocks([table, whole, more, *_bounds(history)]))
-    lines = [
-        Line(_short(f"{one.namespace}/{one.name}"), style, one.shares)
-        for one, style in zip((one for one in shown if any_known(one.shares)), STYLES, strict=False)
-    ]
-    if lines:
+    if lines := known_lines((_short(f"{one.namespace}/{one.name}"), one.shares) for one in shown):
         chart = Chart("Share of busy worker time", Unit.RATIO, history.bounds, lines, ())
         yield Section("over-time", "Over time", charts([chart], "keys"))
     if history.namespaces:
@@ -146,14 +141,16 @@ def _row(one: KeyPast, name: str, span: Span) -> list[Child]:
     return [
         element("a", key, href=link, class_="long"),
         one.controller,
-        UNKNOWN if one.busy_share is None else format_value(one.busy_share, Unit.RATIO),
-        seconds(one.busy_seconds),
-        count(one.reconciles),
-        count(one.errors),
-        count(one.conflicts),
+        *_figures(one),
         element("span", ", ".join(one.writers) or UNKNOWN, class_="long" if one.writers else None),
         _hot(one),
     ]
+
+
+def _figures(one: KeyPast | OtherPast | NamespacePast) -> tuple[str, ...]:
+    """Its share of busy worker time, that time, reconciles, errors and conflicts."""
+    told = (one.reconciles, one.errors, one.conflicts)
+    return share(one.busy_share), seconds(one.busy_seconds), *map(count, told)
 
 
 def _hot(one: KeyPast) -> Child:
@@ -170,11 +167,7 @@ def _others(history: KeyHistory) -> Iterator[list[Child]]:
             yield [
                 element("em", "all other keys"),
                 one.controller,
-                UNKNOWN if one.busy_share is None else format_value(one.busy_share, Unit.RATIO),
-                seconds(one.busy_seconds),
-                count(one.reconciles),
-                count(one.errors),
-                count(one.conflicts),
+                *_figures(one),
                 UNKNOWN,
                 UNKNOWN,
             ]
@@ -195,11 +188,7 @@ def _namespaces(history: KeyHistory) -> Markup:
     rows = (
         (
             element("span", one.namespace, class_="long"),
-            UNKNOWN if one.busy_share is None else format_value(one.busy_share, Unit.RATIO),
-            seconds(one.busy_seconds),
-            count(one.reconciles),
-            count(one.errors),
-            count(one.conflicts),
+            *_figures(one),
             count(one.keys),
         )
         for one in history.namespaces
@@ -232,12 +221,7 @@ def _alone(
         ("Share of busy worker time", Unit.RATIO, "shares"),
         ("Reconciles a second", Unit.PER_SECOND, "rates"),
     ):
-        each = [(one, getattr(one, pick)) for one in found]
-        lines = [
-            Line(one.controller, style, values)
-            for (one, values), style in zip((row for row in each if any_known(row[1])), STYLES, strict=False)
-        ]
-        if lines:
+        if lines := known_lines((one.controller, getattr(one, pick)) for one in found):
             drawn.append(Chart(title, unit, history.bounds, lines, ()))
     if drawn:
         yield Section("over-time", "Over time", charts(drawn, "key"))

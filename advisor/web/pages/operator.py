@@ -1,22 +1,22 @@
 """One operator: its newest report, those before it, and what was changed; and each report by its number."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from http import HTTPStatus
 from typing import Final
 
-from flask import Blueprint, abort, url_for
+from flask import Blueprint, url_for
 
 from advisor.report.document import Section, wide_table
 from advisor.report.fleetwording import age_text
 from advisor.report.markup import Child, Markup, blocks, element
 from advisor.report.wording import utc
 from advisor.store.records import OperatorStatus, ReportRow
+from advisor.web.asked import known_status, refuse_report
 from advisor.web.changes import changes_of
 from advisor.web.drawn import Drawn, drawing
 from advisor.web.layout import present
 from advisor.web.pages.changes import change_title, outcome_of
 from advisor.web.pages.compare import earlier_links
-from advisor.web.pages.moves import moves, wait
+from advisor.web.pages.moves import failure_note, moves, wait
 from advisor.web.state import Service
 from advisor.web.values import row_values, status_values
 from advisor.web.view import View, moment
@@ -38,9 +38,7 @@ def register(routes: Blueprint, service: Service) -> None:
 
 
 def _operator(service: Service, draw: Draw, name: str) -> View:
-    status = service.status(name)
-    if status is None:
-        abort(HTTPStatus.NOT_FOUND, f"there is no operator {name!r} here")
+    status = known_status(service, name)
     row = status.report
     drawn = None if row is None else draw(row)
     troubles = [element("p", f"{one.text}.", class_="stale") for one in service.troubles() if one.operator == name]
@@ -71,10 +69,7 @@ def _listed(links: Sequence[Markup]) -> Iterator[Child]:
 def _failure(status: OperatorStatus) -> Markup:
     if status.failure is None:
         return element("p", "It has not been analysed yet.", class_="empty")
-    row = status.failure
-    parts = (moment(row.time), f": {row.failure.error}", f" ({row.failure.where})" if row.failure.where else None)
-    hint = element("p", row.failure.hint, class_="about") if row.failure.hint else None
-    return blocks([element("p", "The last try failed at ", *parts, class_="stale"), hint])
+    return failure_note(status.failure)
 
 
 def _history(service: Service, name: str) -> Iterator[Section]:
@@ -104,7 +99,7 @@ def _report(service: Service, draw: Draw, number: int) -> View:
     row = service.store.row(number)
     drawn = None if row is None else draw(row)
     if row is None or drawn is None:
-        abort(HTTPStatus.NOT_FOUND, f"there is no report {number} any more")
+        refuse_report(number)
     link = element("a", row.operator, href=url_for("pages.operator", name=row.operator))
     title = element("p", "A report of ", link, " as of ", moment(row.time), ".", class_="source")
     header = blocks([element("div", title), drawn.header])

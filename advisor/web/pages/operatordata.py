@@ -1,9 +1,8 @@
 """What one operator's report was made of: how fresh it is, what was read, by which queries, and what was missing."""
 
 from collections import defaultdict
-from http import HTTPStatus
 
-from flask import Blueprint, abort
+from flask import Blueprint
 
 from advisor.model.report import Report
 from advisor.report.document import Section, wide_table
@@ -11,8 +10,10 @@ from advisor.report.fleetwording import age_text
 from advisor.report.markup import Child, Markup, blocks, element
 from advisor.report.wording import missing_by_reason
 from advisor.store.records import OperatorStatus
+from advisor.web.asked import refuse_operator
 from advisor.web.layout import present
 from advisor.web.pages.data import SOURCE_HEADS, source_row
+from advisor.web.pages.moves import failure_note
 from advisor.web.state import Service
 from advisor.web.view import View, moment
 
@@ -28,7 +29,7 @@ def _data(service: Service, name: str) -> View:
     status = service.status(name)
     target = next((one for one in service.targets() if one.name == name), None)
     if status is None and target is None:
-        abort(HTTPStatus.NOT_FOUND, f"there is no operator {name!r} here")
+        refuse_operator(name)
     row = None if status is None else status.report
     report = None if row is None else service.report(row)
     sections = []
@@ -70,10 +71,7 @@ def _freshness(service: Service, status: OperatorStatus) -> Markup:
             if age > service.stale_seconds:
                 parts.append(element("p", "That is older than it should be.", class_="stale"))
     if status.failure is not None:
-        failure = status.failure.failure
-        what = f": {failure.error}{f' ({failure.where})' if failure.where else ''}"
-        parts.append(element("p", "The last try failed at ", moment(status.failure.time), what, class_="stale"))
-        parts.append(element("p", failure.hint, class_="about") if failure.hint else None)
+        parts.append(failure_note(status.failure))
     return blocks(parts)
 
 

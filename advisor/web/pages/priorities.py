@@ -1,6 +1,6 @@
 """Priorities of one operator's queues over time: depth, wait, and whether a lower one never gets its turn."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from flask import Blueprint, url_for
@@ -9,22 +9,21 @@ from advisor.knowledge.defaults import PRIORITY_EVENT, PRIORITY_INITIAL_LIST
 from advisor.model.finding import FindingCode
 from advisor.model.priorityhistory import ControllerPriorities, PriorityHistory, PriorityPast
 from advisor.model.signal import Quality, Unit
-from advisor.model.text import format_value
-from advisor.report.charts import Chart, Line
+from advisor.report.charts import Chart
 from advisor.report.document import Section, wide_table
 from advisor.report.markup import Child, Markup, blocks, element
 from advisor.web.layout import present
-from advisor.web.pages.moves import UNKNOWN
 from advisor.web.pages.reportpriorities import report_priorities, starvation_finding
 from advisor.web.pages.spans import (
-    STYLES,
     Span,
     any_known,
     charts,
     count,
     freshness,
+    known_lines,
     refuse_unknown,
     seconds,
+    share,
     span_asked,
     span_links,
 )
@@ -35,18 +34,16 @@ from advisor.web.view import View
 __all__ = ["register"]
 
 _HEADS: Final = (
-    *(
-        "priority",
-        "now",
-        "peak",
-        "mean wait",
-        "oldest now",
-        "oldest, peak",
-        "handed out",
-        "share",
-        "starved",
-        "quality",
-    ),
+    "priority",
+    "now",
+    "peak",
+    "mean wait",
+    "oldest now",
+    "oldest, peak",
+    "handed out",
+    "share",
+    "starved",
+    "quality",
 )
 _NAMES: Final = {
     str(PRIORITY_EVENT): "changes",
@@ -134,7 +131,8 @@ def _verdict(service: Service, name: str, history: PriorityHistory) -> Markup:
             else "No: there is one priority alone, and its keys are handed out in their order."
         )
         lines = [element("p", text)]
-    return blocks([*lines, *starvation_finding(service, name)])
+    last = service.latest_report(name)
+    return blocks([*lines, *(() if last is None else starvation_finding(*last))])
 
 
 def _starving(one: ControllerPriorities) -> Iterator[Markup]:
@@ -186,7 +184,7 @@ def _row(one: PriorityPast) -> list[Child]:
         seconds(one.oldest_now_seconds),
         seconds(one.oldest_peak_seconds),
         count(one.served),
-        UNKNOWN if one.served_share is None else format_value(one.served_share, Unit.RATIO),
+        share(one.served_share),
         seconds(one.starved_seconds) if one.starved_seconds else "no",
         one.quality.value.replace("_", " "),
     ]
@@ -207,14 +205,8 @@ def _drawn(history: PriorityHistory, one: ControllerPriorities) -> Iterator[Char
         ("Mean queue wait", Unit.SECONDS, waits),
         ("Oldest ready key", Unit.SECONDS, [(_name(each), each.oldest) for each in one.priorities]),
     ):
-        lines = list(_lines(rows))
-        if lines:
+        if lines := known_lines(rows):
             yield Chart(f"{title}: {one.controller}", unit, history.bounds, lines, ())
-
-
-def _lines(rows: Sequence[tuple[str, Sequence[float | None]]]) -> Iterator[Line]:
-    known = [row for row in rows if any_known(row[1])]
-    return (Line(name, style, values) for (name, values), style in zip(known, STYLES, strict=False))
 
 
 def _quality(history: PriorityHistory) -> Markup:

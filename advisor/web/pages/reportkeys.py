@@ -54,11 +54,9 @@ def get_a_sidecar() -> Iterator[Markup]:
 
 def report_keys(service: Service, name: str, span: Span) -> Iterator[Section]:
     """The keys of the last report, and how often a hot key was its first finding."""
-    row = service.store.latest(name)
-    report = None if row is None else service.report(row)
-    cells = [] if report is None else key_cells(report)
-    if row is not None and cells:
-        about = element("p", "Over the time of the report as of ", moment(row.time), ".", class_="about")
+    last = service.latest_report(name)
+    if last is not None and (cells := key_cells(last[1])):
+        about = element("p", "Over the time of the report as of ", moment(last[0].time), ".", class_="about")
         table = wide_table("Keys of the last report", KEY_HEADS, cells, numbers=range(1, len(KEY_HEADS)))
         yield Section("report", "In the last report", blocks([about, table]))
     rows, found = finding_rows(service, name, span, FindingCode.HOT_KEY)

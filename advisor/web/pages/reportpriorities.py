@@ -12,6 +12,7 @@ from advisor.model.signal import Unit
 from advisor.report.charts import Chart, Line
 from advisor.report.document import Section, wide_table
 from advisor.report.markup import Markup, blocks, element
+from advisor.store.records import ReportRow
 from advisor.web.pages.reportkeys import finding_rows
 from advisor.web.pages.spans import Span, any_known, charts, count, seconds
 from advisor.web.state import Service
@@ -24,12 +25,8 @@ _FEWEST_REPORTS: Final = 3
 _CLASSIC: Final = "none"
 
 
-def starvation_finding(service: Service, name: str) -> Iterator[Markup]:
-    """What the last report says of starvation, where it does."""
-    row = service.store.latest(name)
-    report = None if row is None else service.report(row)
-    if row is None or report is None:
-        return
+def starvation_finding(row: ReportRow, report: Report) -> Iterator[Markup]:
+    """What a report says of starvation, where it does."""
     found = next((one for one in report.findings if one.code is FindingCode.PRIORITY_STARVATION), None)
     if found is not None:
         link = element("a", found.code.value, href=url_for("pages.finding", code=found.code.value))
@@ -39,14 +36,14 @@ def starvation_finding(service: Service, name: str) -> Iterator[Markup]:
 
 def report_priorities(service: Service, name: str, span: Span) -> Iterator[Section]:
     """Depths of the last report by priority, and the mean queue wait of each report."""
-    row = service.store.latest(name)
-    report = None if row is None else service.report(row)
-    if row is not None and report is not None:
+    last = service.latest_report(name)
+    if last is not None:
+        row, report = last
         cells = _cells(report)
         heads = ("controller", "priority", "mean depth", "largest depth", "mean wait, all priorities")
         about = element("p", "Over the time of the report as of ", moment(row.time), ".", class_="about")
         table = wide_table("Depths of the last report", heads, cells, numbers=(2, 3, 4)) if cells else None
-        finding = list(starvation_finding(service, name))
+        finding = list(starvation_finding(row, report))
         if table or finding:
             yield Section("report", "In the last report", blocks([about, table, *finding]))
     rows, found = finding_rows(service, name, span, FindingCode.PRIORITY_STARVATION)

@@ -1,37 +1,38 @@
 """What pages of an operator over time share: how far back they look, how old what they show is, their charts."""
 
 from collections.abc import Iterable, Sequence
-from http import HTTPStatus
 from typing import Final, NamedTuple
 
-from flask import abort, request, url_for
+from flask import url_for
 
 from advisor.model.keyhistory import KeyHistory
 from advisor.model.priorityhistory import PriorityHistory
 from advisor.model.signal import Unit
 from advisor.model.text import format_value
-from advisor.report.charts import Chart, draw_chart, draw_swatch
+from advisor.report.charts import Chart, Line, draw_figure
 from advisor.report.fleetwording import age_text
 from advisor.report.markup import Markup, blocks, element
-from advisor.web.loads import SPANS, USUAL_SPAN
+from advisor.web.asked import refuse_operator, window_asked
+from advisor.web.loads import SPANS
 from advisor.web.pages.moves import UNKNOWN
 from advisor.web.state import Service
 from advisor.web.view import moment
 
 __all__ = [
-    "STYLES",
     "Span",
     "any_known",
     "charts",
     "count",
     "freshness",
+    "known_lines",
     "refuse_unknown",
     "seconds",
+    "share",
     "span_asked",
     "span_links",
 ]
 
-STYLES: Final = ("first", "second", "third", "fourth")
+_STYLES: Final = ("first", "second", "third", "fourth")
 """Classes of a chart's lines, which differ in their strokes as well."""
 _WORDS: Final = {"1h": "hour", "6h": "6 hours", "24h": "24 hours", "7d": "7 days"}
 _LEAST_STALE_SECONDS: Final = 120.0
@@ -53,16 +54,14 @@ class Span(NamedTuple):
 
 def span_asked() -> Span:
     """What the address asks for, the last hour where it says nothing; an error where that cannot be."""
-    name = request.args.get("window", USUAL_SPAN)
-    if name not in SPANS:
-        abort(HTTPStatus.BAD_REQUEST, f"window is one of {', '.join(SPANS)}, not {name!r}")
+    name = window_asked()
     return Span(name, SPANS[name])
 
 
 def refuse_unknown(service: Service, operator: str) -> None:
     """End with an error where nothing is kept of an operator, and nobody watches it."""
     if operator not in service.store.operators() and all(one.name != operator for one in service.targets()):
-        abort(HTTPStatus.NOT_FOUND, f"there is no operator {operator!r} here")
+        refuse_operator(operator)
 
 
 def span_links(endpoint: str, span: Span, operator: str, *, key: str = "", controller: str = "") -> Markup:
@@ -98,17 +97,24 @@ def freshness(service: Service, operator: str, history: KeyHistory | PriorityHis
 
 def charts(drawn: Iterable[Chart], prefix: str) -> Markup:
     """Charts side by side where there is room, each with a legend; ``prefix`` begins the names of their parts."""
-    figures = []
-    for number, chart in enumerate(drawn):
-        legend = [element("span", draw_swatch(line.style), line.name, class_="legend") for line in chart.lines]
-        caption = element("figcaption", element("strong", chart.title), *legend)
-        figures.append(element("figure", blocks([caption, draw_chart(chart, f"{prefix}-{number}")])))
+    figures = [draw_figure(chart, f"{prefix}-{number}", fewest_named=1) for number, chart in enumerate(drawn)]
     return element("div", blocks(figures), class_="charts") if figures else Markup("")
 
 
 def any_known(values: Sequence[float | None]) -> bool:
     """Whether there is anything to draw."""
     return any(value is not None for value in values)
+
+
+def known_lines(rows: Iterable[tuple[str, Sequence[float | None]]]) -> list[Line]:
+    """The first curves, by name, of which anything is known; as many as can be told from each other."""
+    known = (row for row in rows if any_known(row[1]))
+    return [Line(name, style, values) for style, (name, values) in zip(_STYLES, known, strict=False)]
+
+
+def share(value: float | None) -> str:
+    """A part of a whole."""
+    return UNKNOWN if value is None else format_value(value, Unit.RATIO)
 
 
 def count(value: float | None) -> str:

@@ -12,6 +12,7 @@ from advisor.report.document import Section
 from advisor.report.fleetwording import age_text
 from advisor.report.markup import Markup, blocks, element
 from advisor.store.records import OperatorStatus
+from advisor.web.asked import known_status
 from advisor.web.layout import present
 from advisor.web.pages.whatifresult import headline, result_sections
 from advisor.web.questions import Ground, ask, ground_of, page_address, refusal, run_values
@@ -50,7 +51,7 @@ def register(routes: Blueprint, service: Service) -> None:
 
 def _posted(service: Service, name: str) -> Response:
     """Begin or cancel, and lead to the page that shows it."""
-    status, given = _status(service, name), request.form.to_dict()
+    status, given = known_status(service, name), request.form.to_dict()
     run = given.get("run", "")
     if given.get("do") == "cancel" and service.whatifs is not None:
         known = service.whatifs.look(run)
@@ -73,15 +74,8 @@ def _to(address: str) -> Response:
     return response
 
 
-def _status(service: Service, name: str) -> OperatorStatus:
-    status = service.status(name)
-    if status is None:
-        abort(HTTPStatus.NOT_FOUND, f"there is no operator {name!r} here")
-    return status
-
-
 def _shown(service: Service, name: str) -> View:
-    return _view(service, _status(service, name), request.args.to_dict(), {})
+    return _view(service, known_status(service, name), request.args.to_dict(), {})
 
 
 def _view(service: Service, status: OperatorStatus, given: Mapping[str, str], problems: Mapping[str, str]) -> View:
