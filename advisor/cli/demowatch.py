@@ -58,7 +58,7 @@ def spec_of(actor: Actor, rhythm: Rhythm) -> OperatorSpec:
 
 
 class PastService:
-    """Does at times that are past what the service does at its own: keeps scrapes, analyses them, keeps reports.
+    """Does at times that are past what the service does at its own: scrapes, analyses, and keeps what comes of it.
 
     Args:
         store: the service's history.
@@ -74,6 +74,7 @@ class PastService:
         rhythm: Rhythm,
         seen: Callable[[str, float, Report], None] = lambda _operator, _time, _report: None,
     ) -> None:
+        self._store = store
         self._history = KeptHistory(store)
         self._sink = sink
         self._rhythm = rhythm
@@ -92,6 +93,7 @@ class PastService:
             self._rhythm.last_seconds,
             self._history,
             _At(time),
+            self._store,
         )
         try:
             report = target.analyse(threading.Event())

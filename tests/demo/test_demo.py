@@ -59,6 +59,8 @@ def test_pages_with_a_history_and_nothing_left(tmp_path: Path) -> None:
         assert [[move["setting"] for move in one["settings"]] for one in advised] == [["qps", "burst"], ["concurrency"]]
         assert [one["measured"]["comparison"]["outcome"] for one in advised] == ["better", "better"]
         assert "Predicted and measured" in get(port, "/changes/kuberay")[1]
+        # Of the past as well: whoever asks at once need not wait for the next analysis.
+        assert "Settings to try" in get(port, "/what-if/kuberay")[1]
         # Those from before have gone before; the first that the schedule makes reads what was scraped over HTTP.
         last = kept[0]["id"]
         until(lambda: json.loads(get(port, "/api/v1/operators/kuberay/reports")[1])["reports"][0]["id"] > last)
