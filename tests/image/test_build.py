@@ -132,7 +132,7 @@ def test_the_service_keeps_its_history_on_the_volume_and_heeds_the_signal(built:
 
 
 def test_what_is_in_it(built: Built) -> None:
-    """No installer and no build tools, in the environment or the base's Python; the package's files, and its licence."""
+    """No installer and no build tools, in the environment or the base's Python; its files and licence."""
     for module in ("pip", "ensurepip", "setuptools", "hatchling", "build"):
         for python in ("/opt/kuberay-advisor/bin/python", "/usr/local/bin/python3"):
             assert "No module named" in built.run("-I", "-c", f"import {module}", entry=(python,)).stderr, module
