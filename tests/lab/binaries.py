@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -108,9 +108,10 @@ class Toolbox:
             raise BuildError(f"{name} is not built; run: make lab-build")
         return self.places[name]
 
-    def missing(self) -> list[str]:
-        """Programs that are not built."""
-        return [program for module in MODULES for program in module.programs if program not in self.places]
+    def missing(self, needed: Iterable[str] | None = None) -> list[str]:
+        """What is not built: of these, or of all programs."""
+        names = [program for module in MODULES for program in module.programs] if needed is None else needed
+        return [name for name in names if name not in self.places]
 
 
 def toolbox(cache: Path | None = None) -> Toolbox:
