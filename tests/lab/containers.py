@@ -1,7 +1,7 @@
 """Containers of Pods on the lab's API server, as processes of this machine: there is no kubelet that would run them.
 
-Arguments, variables and mounted files are those of the Pod. What only a node has is put in the place of it: a folder for
-each mount, a free port of loopback for each port of a container, such an address for the name of a Service, and a
+Arguments, variables and mounted files are those of the Pod. What only a node has is put in the place of it: a folder
+for each mount, a free port of loopback for each port of a container, such an address for the name of a Service, and a
 kubeconfig with a token of the Pod's service account for the files that a kubelet mounts.
 """
 

@@ -1,4 +1,4 @@
-"""What the API server needs of a kubelet to serve Pods' logs: an endpoint over TLS that every node of the lab points to.
+"""What the API server needs of a kubelet to serve Pods' logs: an endpoint over TLS, which every node of the lab names.
 
 kwok's nodes have no kubelet. Logs of containers come from files, and each line gets the time that it tells of itself,
 as a real kubelet puts its own before it.
@@ -12,12 +12,14 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
 
 from tests.lab.cluster import Cluster
 from tests.support import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["Kubelet", "kubelet"]
 

@@ -70,7 +70,7 @@ class TestEachMode:
     def test_a_mode_is_taken_and_goes_without_a_rest(
         self, objects: Objects, foreign_kinds: None, mode: Path | None
     ) -> None:
-        """Each object is valid to the server, in a trial and in earnest; a second time changes nothing; then all goes."""
+        """Each object is valid to the server, in a trial and in earnest; twice is as once; then all goes."""
         manifests = rendered(toolbox(), *_given(mode), namespace=OPERATOR_NAMESPACE)
         assert manifests
         objects.ensure_namespaces(manifests)

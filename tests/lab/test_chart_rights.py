@@ -211,8 +211,8 @@ def test_writes_and_secrets_are_refused(installed: Installed, token: str) -> Non
         trust_env=False,
     ) as http:
         for method, path in calls:
-            kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
-            answer = http.request(method, path, content=b"{}", headers={"Content-Type": kind})
+            content = "application/merge-patch+json" if method == "PATCH" else "application/json"
+            answer = http.request(method, path, content=b"{}", headers={"Content-Type": content})
             if answer.status_code != _REFUSED:
                 got.append((method, path, answer.status_code))
     assert got == []
