@@ -140,28 +140,39 @@ def _pairs(node: Node | None) -> list[tuple[Node, Node | None]]:
 
 
 def _cut(editor: Editor, levels: list[tuple[Mapping, str]], node: Node, index: int, traces: Traces) -> None:
-    """Cut the highest of what would be empty, up to what was made; a list in lines cannot be empty either."""
-    current, lone = node, len(_pairs(node)) == 1
-    made = [key in traces.created or key in traces.was for _, key in levels]
-    if lone and (any(made) or not _flow(node)):
-        for depth in range(len(levels) - 1, -1, -1):
-            mapping, key = levels[depth]
-            if key in traces.was:
-                editor.restore_null(current, traces.was[key])
-                return
-            if key in traces.created or not any(made[: depth + 1]) or len(mapping.entries) > 1:
-                editor.cut_entry(mapping, key)
-                return
-            current = mapping
-    if isinstance(node, Sequence):
+    """Cut the highest of what would be empty, up to what was made; what was there and is in lines stays, empty."""
+    for depth in range(len(levels) - 1, -1, -1) if len(_pairs(node)) == 1 else ():
+        mapping, key = levels[depth]
+        made_above = any(above in traces.created or above in traces.was for _, above in levels[:depth])
+        if key in traces.was:
+            editor.restore(mapping, key, traces.was[key])
+            return
+        if key in traces.created or (made_above and len(mapping.entries) > 1):
+            _drop(editor, levels, depth)
+            return
+        if not made_above:
+            break
+    _drop_last(editor, levels, node, index)
+
+
+def _drop(editor: Editor, levels: list[tuple[Mapping, str]], depth: int) -> None:
+    """Cut a key; of a mapping in lines that has no other, braces stay."""
+    mapping, key = levels[depth]
+    if depth and len(mapping.entries) == 1 and not mapping.flow:
+        editor.restore(*levels[depth - 1], "{}")
+    else:
+        editor.cut_entry(mapping, key)
+
+
+def _drop_last(editor: Editor, levels: list[tuple[Mapping, str]], node: Node, index: int) -> None:
+    """Cut an item or a key; of what is in lines and has no other, brackets or braces stay."""
+    if isinstance(node, Sequence | Mapping) and not node.flow and len(_pairs(node)) == 1:
+        editor.restore(*levels[-1], "[]" if isinstance(node, Sequence) else "{}")
+    elif isinstance(node, Sequence):
         editor.cut_item(node, index)
     elif isinstance(node, Mapping):
-        key_node = node.entries[index][0]
-        editor.cut_entry(node, key_node.value if isinstance(key_node, Scalar) else "")
-
-
-def _flow(node: Node) -> bool:
-    return isinstance(node, Sequence | Mapping) and node.flow
+        name = node.entries[index][0]
+        editor.cut_entry(node, name.value if isinstance(name, Scalar) else "")
 
 
 def expected(before: object, places: list[tuple[tuple[str | int, ...], Addition]]) -> object:

@@ -128,10 +128,15 @@ class Editor:
         space = "" if null.end > null.start or compact else " "
         self._edit(null.start, null.end, space + flow_text(value, compact=compact), _FIRST)
 
-    def restore_null(self, node: Node, was: str) -> None:
-        """Undo :meth:`replace_null`."""
+    def restore(self, mapping: Mapping, key: str, was: str) -> None:
+        """Let a key hold again what it held; ``was`` is written in one line, "" is nothing behind the colon."""
+        name, node = next(pair for pair in mapping.entries if isinstance(pair[0], Scalar) and pair[0].value == key)
         start = node.start
-        if not was and self.text[start - 1] == " ":
+        if not mapping.flow and not (isinstance(node, Sequence | Mapping) and node.flow):
+            # In lines of its own, where no program that keeps the text has put it.
+            start = self.text.index(":", name.end) + 1
+            was = was and f" {was}"
+        elif not was and self.text[start - 1] == " ":
             start -= 1
         self._edit(start, node.end, was)
 

@@ -9,7 +9,10 @@ from advisor.inject.tree import Alias, Mapping, Node, Scalar, Sequence, check, p
 
 __all__ = ["Stream"]
 
-_OURS: Final = re.compile(r"Deployment|ConfigMap|List\b")
+_OURS: Final = re.compile(
+    r"""\bkind["']?\s*:\s*(?:[&!]\S+\s+)*["']?(?:Deployment|ConfigMap|[A-Za-z]*List)\b""",
+)
+"""Of what may be looked at; a CRD has thousands of lines."""
 _MARK: Final = "\ufeff"
 
 
@@ -42,7 +45,7 @@ class Stream:
         body = text.removeprefix(_MARK)
         check(body)
         ended = body.endswith(("\n", "\r"))
-        return cls._of(pieces(body if ended else f"{body}\n"), mark, ended=ended)
+        return cls._of(pieces(body if ended else f"{body}\n"), mark, {}, ended=ended)
 
     def changed(self, texts: dict[int, str]) -> Self:
         """The stream with some pieces exchanged.
@@ -52,9 +55,9 @@ class Stream:
         """
         for text in texts.values():
             check(text)
-        return self._of(
-            [texts.get(index, piece) for index, piece in enumerate(self.pieces)], self.mark, ended=self.ended
-        )
+        cut = [texts.get(index, piece) for index, piece in enumerate(self.pieces)]
+        known = {index: nodes for index, nodes in self.documents.items() if index not in texts}
+        return self._of(cut, self.mark, known, ended=self.ended)
 
     @property
     def text(self) -> str:
@@ -63,8 +66,12 @@ class Stream:
         return self.mark + (body if self.ended else body[:-1])
 
     @classmethod
-    def _of(cls, cut: list[str], mark: str, *, ended: bool) -> Self:
-        documents = {index: parse(piece) for index, piece in enumerate(cut) if _OURS.search(piece)}
+    def _of(cls, cut: list[str], mark: str, known: dict[int, list[Node]], *, ended: bool) -> Self:
+        documents = {
+            index: known[index] if index in known else parse(piece)
+            for index, piece in enumerate(cut)
+            if _OURS.search(piece)
+        }
         found = [each for index, nodes in documents.items() for each in objects(index, cut[index], nodes)]
         return cls(tuple(cut), tuple(found), documents, mark, ended)
 

@@ -1,5 +1,6 @@
 """Each change in a sentence, with its reason."""
 
+import posixpath
 from dataclasses import dataclass
 from typing import Final
 
@@ -49,6 +50,15 @@ def added_changes(record: Record, plan: LogPlan, workload: Workload, options: Op
             )
         )
     changes += _for_the_log(record)
+    if record.argument or record.config:
+        changes.append(
+            Change(
+                "cleaner",
+                f"logging.baseDir: {posixpath.dirname(plan.log.path)} and logging.fileName: "
+                f"{posixpath.basename(plan.log.path)} among the values of KubeRay's chart",
+                "then the chart makes the volume and the log by itself, and only the container is put in",
+            )
+        )
     changes.append(
         Change(f"{_TEMPLATE}.metadata.annotations", ANNOTATION, "records what was added, so that --remove finds it")
     )
