@@ -96,12 +96,14 @@ class Containers:
         assert "command" not in container, "the image's entry point is the program"
         mounts = self._mounted(pod, container, files or {})
         environ = self._environ(pod, container, mounts)
+        port = self.port(pod, container["ports"][0]["containerPort"])
+        # An address that no argument names is the program's default, which is not to be listened at here.
+        environ.setdefault("KUBERAY_ADVISOR_SIDECAR_LISTEN", f"127.0.0.1:{port}")
         words = [self._here(pod, word, mounts, environ) for word in container["args"]]
         process = f"{pod['metadata']['name']}-{name}"
         log = self._lab.folder / f"{process}.log"
         command = (sys.executable, "-c", _PROGRAM, *words)
         self._lab.plane.processes.start(Process(process, command, log, environ))
-        port = self.port(pod, container["ports"][0]["containerPort"])
         return f"http://127.0.0.1:{port}"
 
     def stop(self, pod: Mapping[str, Any], name: str) -> None:
