@@ -98,9 +98,7 @@ def test_releases_do_not_meet(helm: Helm) -> None:
         found = helm.rendered(values, release=release, namespace=namespace)
         found += helm.rendered({}, release=release, namespace=namespace)
         return {
-            (one["kind"], one["metadata"]["name"])
-            for one in found
-            if one["metadata"].get("namespace") != namespace
+            (one["kind"], one["metadata"]["name"]) for one in found if one["metadata"].get("namespace") != namespace
         }
 
     first = outside("advisor", "one")
@@ -132,4 +130,3 @@ def test_chart_above(helm: Helm, tmp_path: Path) -> None:
     text = helm.run("template", "platform", str(above)).stdout
     assert text.count("image: mirror.example.com/kuberay-advisor:") == 3
     assert helm.run("template", "platform", str(above), "--set=kuberay-advisor.enabled=false").stdout.strip() == ""
-

@@ -101,9 +101,13 @@ annotations:
 {{- default (printf "http://%s.%s.svc:8080/metrics" .Values.operator.name (include "kuberay-advisor.operatorNamespace" .)) .Values.operator.metricsUrl }}
 {{- end }}
 
+{{- define "kuberay-advisor.operatorLabels" -}}
+{{- toYaml (default (dict "app.kubernetes.io/name" "kuberay-operator") .Values.operator.selectorLabels) }}
+{{- end }}
+
 {{- define "kuberay-advisor.operatorSelector" -}}
 {{- $pairs := list }}
-{{- range $label, $value := .Values.operator.selectorLabels }}
+{{- range $label, $value := include "kuberay-advisor.operatorLabels" . | fromYaml }}
 {{- $pairs = append $pairs (printf "%s=%s" $label $value) }}
 {{- end }}
 {{- join "," $pairs }}

@@ -27,7 +27,7 @@ parts:
     port: advisor
     namespace: {{ $operators }}
     selector:
-      {{- toYaml .Values.operator.selectorLabels | nindent 6 }}
+      {{- include "kuberay-advisor.operatorLabels" . | nindent 6 }}
 {{- end }}
 {{- end }}
 
