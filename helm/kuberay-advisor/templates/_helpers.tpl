@@ -158,7 +158,7 @@ annotations:
 
 {{- define "kuberay-advisor.podSecurityContext" -}}
 {{- if include "kuberay-advisor.isOpenShift" . }}
-{{- toYaml (omit .Values.podSecurityContext "runAsUser" "runAsGroup" "fsGroup") }}
+{{- toYaml (omit .Values.podSecurityContext "runAsUser" "runAsGroup" "fsGroup" "fsGroupChangePolicy") }}
 {{- else }}
 {{- toYaml .Values.podSecurityContext }}
 {{- end }}
