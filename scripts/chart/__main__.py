@@ -1,4 +1,4 @@
-"""Write what the chart holds of the rest of the project, or check it: ``python -m scripts.chart [--check]``, from the repository's root.
+"""Write what the chart has of the rest of the project, or check it: ``python -m scripts.chart [--check]``.
 
 Helm reads nothing outside of a chart, so rules and dashboards are copied into it; the schema and the README's table of
 values follow from ``values.yaml`` and its comments.

@@ -25,7 +25,7 @@ def test_rules_are_the_projects(helm: Helm) -> None:
 
 
 def test_settings_of_rules(helm: Helm) -> None:
-    """They go where the script puts them; alerts that are switched off are gone, labels and groups of one's own are there."""
+    """They go where the script puts them; alerts that are switched off are gone, one's own labels and groups there."""
     rule = named(helm.manifests("everything"), "PrometheusRule")
     settings = Settings(
         job="kuberay/.*",

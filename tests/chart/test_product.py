@@ -72,7 +72,7 @@ def test_the_service_takes_its_configuration(
     assert len(config.operators) >= 1
     (port,) = container_of(deployment)["ports"]
     assert config.listen.port == port["containerPort"]
-    assert config.store.path.parent == Path("/var/lib/kuberay-advisor")
+    assert config.store.path == Path("/var/lib/kuberay-advisor/history.db")
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -150,6 +150,12 @@ def test_the_service_reads_the_watcher_or_the_sidecar(helm: Helm, tmp_path: Path
         port = named(helm.manifests(name), "Service", service["name"])["spec"]["ports"][0]["port"]
         assert operator.sidecar is not None
         assert operator.sidecar.url == f"http://{service['name']}.{service['namespace']}.svc:{port}"
+
+
+def test_what_is_known_of_the_operator_is_told_to_the_service(helm: Helm, tmp_path: Path) -> None:
+    """Its name, its release and how it was started."""
+    _, config = configuration(helm.manifests("sidecar"), tmp_path)
+    (operator,) = config.operators
     assert operator.name == "ray-system/kuberay-operator"
     assert operator.version == "1.7.0"
     assert operator.args == ("--qps=100", "--burst=200")

@@ -91,7 +91,7 @@ def test_names_are_the_users(helm: Helm) -> None:
 
 
 def test_releases_do_not_meet(helm: Helm) -> None:
-    """What is outside of the release's namespace has other names for another release, or the same in another namespace."""
+    """Outside of its namespace a release shares no name with another one, nor with its namesake elsewhere."""
     values = {"operator.namespace": "ray-system", "operator.watchNamespaces": ["team-a"]}
 
     def outside(release: str, namespace: str) -> set[tuple[str, str]]:

@@ -62,7 +62,7 @@ def port_names(template: Manifest) -> set[str]:
 
 @_BY_SET
 def test_every_object_says_what_it_is(helm: Helm, name: str) -> None:
-    """Known kinds in their newest version, a namespace unless there is none, a name of its own, and the labels that Kubernetes recommends."""
+    """A known kind and version, a namespace unless there is none, a name of its own, the recommended labels."""
     seen = set()
     for one in helm.manifests(name):
         metadata = one["metadata"]
@@ -157,7 +157,7 @@ def test_policies_and_budgets_are_about_pods_that_are_there(helm: Helm, name: st
 
 @_BY_SET
 def test_volumes_are_there_and_used(helm: Helm, name: str) -> None:
-    """Each mount has its volume, each volume of the chart's its mount, and each source the object that it names, unless a user brings that."""
+    """Each mount has its volume, each volume its mount, and each source its object, unless a user brings that."""
     manifests = helm.manifests(name)
     theirs = {"advisor-history", "our-ca", "proxies"}
     for namespace, template in templates(manifests):
@@ -177,7 +177,7 @@ def test_volumes_are_there_and_used(helm: Helm, name: str) -> None:
 
 @_BY_SET
 def test_containers_are_hardened(helm: Helm, name: str) -> None:
-    """As the restricted profile of Pod Security asks, with a root that is read-only, bounds, and no surprises from the namespace."""
+    """As the restricted profile of Pod Security asks; with a root that is read-only, and bounds."""
     for _, template in templates(helm.manifests(name)):
         spec = template["spec"]
         pod = spec["securityContext"]
@@ -302,7 +302,7 @@ _LOG: Final = [
     ids=lambda value: ",".join(f"{key}={one}" for key, one in value.items())[:60] if isinstance(value, dict) else None,
 )
 def test_least_rights(helm: Helm, values: dict[str, object], wanted: dict[tuple[str, str], list[Any]]) -> None:
-    """What is used is given where it is used: the log in the operator's namespace, objects where the operator has them."""
+    """What is used, where it is used: the log in the operator's namespace, objects where the operator has them."""
     assert rules_of(helm.rendered(values)) == wanted
 
 
