@@ -106,7 +106,8 @@ def test_the_watcher_takes_its_arguments(helm: Helm, name: str) -> None:
     container = container_of(deployment)
     settings = sidecar_settings(container)
     assert settings.port == container["ports"][0]["containerPort"]
-    assert settings.memory_limit_bytes <= mebibytes(container["resources"]["limits"]["memory"]) << 20
+    # The program keeps to its limit by and by, the kernel at once.
+    assert 3 * settings.memory_limit_bytes <= 2 * mebibytes(container["resources"]["limits"]["memory"]) << 20
 
 
 def mebibytes(quantity: str) -> int:

@@ -138,6 +138,10 @@ BY_TEMPLATE: Final[list[tuple[dict[str, Any], str]]] = [
     ),
     ({"serve.service.nodePort": 30000}, "serve.service.nodePort: a Service of type ClusterIP has none"),
     ({"watcher.service.nodePort": 30000}, "watcher.service.nodePort: a Service of type ClusterIP has none"),
+    (
+        {"serviceMonitor.bearerTokenFile": "/a", "serviceMonitor.authorization": {"type": "Bearer"}},
+        "serviceMonitor.bearerTokenFile and serviceMonitor.authorization",
+    ),
     ({"rbac.create": False, "rbac.useExistingRole": "reader"}, "rbac.useExistingRole names a role that nothing binds"),
 ]
 

@@ -344,6 +344,28 @@ def test_a_change_of_settings_replaces_the_pod(helm: Helm) -> None:
     assert checksum({"watcher.keys": 30}) == before
 
 
+def test_labels_of_users_break_no_selector(helm: Helm) -> None:
+    """Not those of all objects, nor those of one; what nothing relies on can be changed."""
+    label = "app.kubernetes.io/component"
+    values = {
+        "commonLabels": {label: "mine", "app.kubernetes.io/part-of": "platform"},
+        "serve.podLabels": {label: "mine"},
+        "serve.labels": {label: "mine"},
+        "serve.service.labels": {label: "mine"},
+    }
+    manifests = helm.rendered(values)
+    for one in (
+        named(manifests, "Deployment", "advisor-kuberay-advisor"),
+        named(manifests, "Service", "advisor-kuberay-advisor"),
+    ):
+        assert one["metadata"]["labels"][label] == "service"
+        assert one["metadata"]["labels"]["app.kubernetes.io/part-of"] == "platform"
+    assert (
+        named(manifests, "Deployment", "advisor-kuberay-advisor")["spec"]["template"]["metadata"]["labels"][label]
+        == "service"
+    )
+
+
 def test_openshift_is_seen(helm: Helm) -> None:
     """Where its API is there, user and group are left to the namespace."""
     text = helm.text("default", "--api-versions=security.openshift.io/v1")

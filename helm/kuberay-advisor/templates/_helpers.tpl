@@ -65,16 +65,13 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 {{- end }}
 
+{{/* What selectors rely on wins over commonLabels, and these over the rest. */}}
 {{- define "kuberay-advisor.labels" -}}
-{{- $root := index . 0 -}}
-{{ include "kuberay-advisor.selectorLabels" . }}
-app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
-app.kubernetes.io/part-of: kuberay-advisor
-app.kubernetes.io/managed-by: {{ $root.Release.Service }}
-helm.sh/chart: {{ include "kuberay-advisor.chart" $root }}
-{{- with $root.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $root := index . 0 }}
+{{- $rest := dict "app.kubernetes.io/version" $root.Chart.AppVersion "app.kubernetes.io/part-of" "kuberay-advisor" }}
+{{- $_ := set $rest "app.kubernetes.io/managed-by" $root.Release.Service }}
+{{- $_ := set $rest "helm.sh/chart" (include "kuberay-advisor.chart" $root) }}
+{{- toYaml (mustMerge (include "kuberay-advisor.selectorLabels" . | fromYaml) $root.Values.commonLabels $rest) }}
 {{- end }}
 
 {{/*
