@@ -113,7 +113,7 @@ class _Indented(yaml.SafeDumper):
     """Writes lists further in than their key."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: FBT002 - as it is
-        super().increase_indent(flow, indentless=False)  # type: ignore[no-untyped-call]
+        super().increase_indent(flow, indentless=False)
 
 
 @st.composite
