@@ -181,6 +181,65 @@ class TestConfiguration:
             inject(live, OPTIONS)
 
 
+BY_HAND: Final = """\
+# Written by hand.
+apiVersion: apps/v1
+kind: &kind Deployment
+metadata: {name: &name kuberay-operator, labels: {app.kubernetes.io/component: *name}}
+spec:
+    template:
+        spec:
+            containers:
+            -   # first
+                name: proxy
+                args:
+                - |
+                  a\tb
+
+                  c
+
+            # the operator
+            -
+                name: kuberay-operator
+                command: [ /manager ]   # as built
+                args: [--qps=100,   # not the default
+                       --burst=200
+                      ]
+                env:
+                -
+                    name: A
+                    value:
+            # that was all
+...
+"""
+
+
+class TestByHand:
+    def test_it_goes_in_and_out(self) -> None:
+        """Dashes alone in a line, comments anywhere, texts in lines, a null at the end, four spaces."""
+        outcome = inject(BY_HAND, OPTIONS)
+        (after,) = yaml.safe_load_all(outcome.text)
+        pod = after["spec"]["template"]["spec"]
+        assert [each["name"] for each in pod["containers"]] == ["proxy", "kuberay-operator", "kuberay-advisor-sidecar"]
+        assert pod["containers"][0]["args"] == ["a\tb\n\nc\n"]
+        assert pod["containers"][1]["args"] == [f"--log-file-path={OPTIONS.log_path}", "--qps=100", "--burst=200"]
+        assert {"                env:", "            # that was all"} <= set(outcome.text.splitlines())
+        assert remove(outcome.text, OPTIONS).text == BY_HAND
+
+    def test_without_libyaml(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A PyYAML that was built without it gives the same."""
+        wanted = inject(BY_HAND.replace("\t", " "), OPTIONS).text
+        monkeypatch.setattr("advisor.inject.tree._LOADER", yaml.SafeLoader)
+        assert inject(BY_HAND.replace("\t", " "), OPTIONS).text == wanted
+
+    def test_moved_dash(self) -> None:
+        """What was put in is found where somebody has written it otherwise."""
+        text = inject(BY_HAND, OPTIONS).text
+        moved = text.replace("- name: kuberay-advisor-sidecar", "-\n              name: kuberay-advisor-sidecar")
+        assert moved != text
+        assert remove(moved, OPTIONS).text == BY_HAND
+
+
 class TestWho:
     def test_options_tell(self) -> None:
         """Of two, or of one that nothing tells apart."""
