@@ -219,7 +219,7 @@ class TestBuild:
         """Those that are named; a name that is none is told, and nothing is built."""
         assert build(quiet, cache, ["other"]).missing() == ["tool", "helper"]
         assert [call.split()[0] for call in go.calls()] == [str(sources / "other")]
-        with pytest.raises(BuildError, match="^there is no module nothing, tol; known are tool, other$"):
+        with pytest.raises(BuildError, match=r"^there is no module nothing, tol; known are tool, other$"):
             build(quiet, cache, ["tol", "other", "nothing"])
         assert go.calls() == []
 
