@@ -66,7 +66,7 @@ def _derived(signals: OperatorSignals, policy: Policy) -> Iterator[tuple[str, Fi
     yield from _needed_qps(signals)
     if busiest is None:
         return
-    offered = offered_workers(busiest)
+    offered = offered_workers(busiest, signals.profile)
     if offered is not None:
         yield _estimate(
             "needed_workers",
