@@ -20,6 +20,7 @@ _MODULES = {
     "demo": "advisor.cli.demo",
     "explain": "advisor.cli.reference",
     "metrics": "advisor.cli.reference",
+    "profiles": "advisor.cli.profiles",
     "record": "advisor.cli.record",
     "serve": "advisor.cli.serve",
     "sidecar": "advisor.cli.sidecar",
