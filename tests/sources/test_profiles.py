@@ -39,7 +39,11 @@ def test_what_is_printed_can_be_read(tmp_path: Path, profile: object) -> None:
     [
         (HEAD + "qps:\n  flga: --qps\n", 5, "Object contains unknown field `flga` - at `$.qps`"),
         (HEAD + "colour: red\n", 4, "Object contains unknown field `colour` - at `$`"),
-        (HEAD + "qps:\n  flag: qps\n", 5, "Expected `str` matching regex '^--[A-Za-z0-9][A-Za-z0-9._-]*$' - at `$.qps.flag`"),
+        (
+            HEAD + "qps:\n  flag: qps\n",
+            5,
+            "Expected `str` matching regex '^--[A-Za-z0-9][A-Za-z0-9._-]*$' - at `$.qps.flag`",
+        ),
         (
             HEAD + "burst:\n  defaults:\n    - {value: 1, source: a}\n    - value: 2\n",
             7,
@@ -47,7 +51,11 @@ def test_what_is_printed_can_be_read(tmp_path: Path, profile: object) -> None:
         ),
         (HEAD + "qps:\n  defaults: [{value: .nan, source: a}]\n", 5, "nan is no figure; leave out what is unknown"),
         ("name: Mine\ntitle: a\nsummary: b\n", 1, "Expected `str` matching regex"),
-        (HEAD + "recognised_by:\n  labels:\n    job: 7\n", 5, "Expected `array`, got `int` - at `$.recognised_by.labels[...]`"),
+        (
+            HEAD + "recognised_by:\n  labels:\n    job: 7\n",
+            5,
+            "Expected `array`, got `int` - at `$.recognised_by.labels[...]`",
+        ),
     ],
 )
 def test_line_and_place_of_what_is_wrong(tmp_path: Path, text: str, line: int, message: str) -> None:
