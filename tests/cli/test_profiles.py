@@ -181,7 +181,7 @@ class TestOtherCommands:
         assert "only KubeRay's reconciles can be simulated" in capsys.readouterr().err
         assert run("whatif", "--recording", str(KUBERAY), "--profile", "flux") == 4
         assert "this is a Flux operator" in capsys.readouterr().err
-        assert run("whatif", "--facts", facts(tmp_path)) == 4
+        assert run("whatif", "--facts", facts(tmp_path), "--profile", "flux") == 4
         assert "this is a Flux operator" in capsys.readouterr().err
 
     def test_two_of_them_are_compared(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
