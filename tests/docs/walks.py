@@ -187,7 +187,9 @@ class _Session:
         """The same with the addresses of the page."""
         host = "localhost" if "localhost" in page else "127.0.0.1"
         for port, name in self._names.items():
-            printed = printed.replace(f"127.0.0.1:{port}", f"{host}:{name}").replace(f"localhost:{port}", f"{host}:{name}")
+            printed = printed.replace(f"127.0.0.1:{port}", f"{host}:{name}").replace(
+                f"localhost:{port}", f"{host}:{name}"
+            )
         return printed
 
     def step(self, command: Command, block: Block, after: Command | None) -> str:
