@@ -19,6 +19,7 @@ _MODULES = {
     "compare": "advisor.cli.compare",
     "demo": "advisor.cli.demo",
     "explain": "advisor.cli.reference",
+    "inject": "advisor.cli.inject",
     "metrics": "advisor.cli.reference",
     "record": "advisor.cli.record",
     "serve": "advisor.cli.serve",

@@ -57,6 +57,14 @@ class _Ports:
 class ControlPlane:
     """Everything but the operator, in a folder of its own."""
 
+    controllers: Sequence[str] = (
+        "garbage-collector-controller",
+        "namespace-controller",
+        "job-controller",
+        "endpoints-controller",
+    )
+    """Those of Kubernetes' own that a load needs."""
+
     def __init__(self, tools: Toolbox, folder: Path) -> None:
         self._tools = tools
         self._folder = folder
@@ -96,7 +104,7 @@ class ControlPlane:
         self._wait("the API server", self.cluster.is_up)
         for name, port, arguments in (
             ("kube-scheduler", self._ports.scheduler, ()),
-            ("kube-controller-manager", self._ports.manager, (_controllers(),)),
+            ("kube-controller-manager", self._ports.manager, (f"--controllers={','.join(self.controllers)}",)),
         ):
             certificates = f"--cert-dir={self._folder / 'certificates'}"
             own = (self._kubeconfig(), "--leader-elect=false", "--bind-address=127.0.0.1", f"--secure-port={port}")
@@ -236,10 +244,6 @@ class ControlPlane:
         except (LabError, json.JSONDecodeError):
             return False
         return True
-
-
-def _controllers() -> str:
-    return "--controllers=garbage-collector-controller,namespace-controller,job-controller,endpoints-controller"
 
 
 def _kubeconfig(server: str, token: str) -> dict[str, Any]:
