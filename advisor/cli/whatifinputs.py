@@ -99,7 +99,7 @@ class WhatIfInputs:
             from advisor.sources.facts import read_facts
 
             progress("reading facts")
-            return [(self.facts.name, load_facts(read_facts(self.facts)))]
+            return [(self.facts.name, load_facts(read_facts(self.facts), self.told.profile))]
         if self.scrape is not None:
             from advisor.sources.scrape import ScrapeSource
 
