@@ -23,7 +23,9 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 _PLACEHOLDERS: Final = Settings(
     job="@OPERATOR_JOB@", container="@OPERATOR_CONTAINER@", advisor_job="@ADVISOR_JOB@", runbooks="@RUNBOOKS@"
 )
-_HEAD: Final = "# Written by `make chart` from scripts/rules; change those. The template fills in what stands between @.\n"
+_HEAD: Final = (
+    "# Written by `make chart` from scripts/rules; change those. The template fills in what stands between @.\n"
+)
 
 
 def files() -> Iterator[tuple[str, str]]:

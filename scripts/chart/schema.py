@@ -262,9 +262,7 @@ def _serve() -> Shape:
             emptyDirSizeLimit=QUANTITY,
         ),
         service=_SERVICE,
-        ingress=section(
-            enabled=BOOLEAN, className=NAME, hosts=HOSTS, tls=MAPS, annotations=TEXT_MAP, labels=TEXT_MAP
-        ),
+        ingress=section(enabled=BOOLEAN, className=NAME, hosts=HOSTS, tls=MAPS, annotations=TEXT_MAP, labels=TEXT_MAP),
         httpRoute=section(
             enabled=BOOLEAN, parentRefs=MAPS, hostnames=HOSTS, filters=MAPS, annotations=TEXT_MAP, labels=TEXT_MAP
         ),

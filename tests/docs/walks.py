@@ -49,7 +49,10 @@ class Block:
     told: str
 
     def commands(self) -> Iterator[Command]:
-        """Lines after ``$``, each with the lines up to the next."""
+        """Lines after ``$``, each with the lines up to the next; in a block without a language every line is one."""
+        if not self.language:
+            yield from (Command(line, ()) for line in self.text.splitlines())
+            return
         typed: str | None = None
         shown: list[str] = []
         for line in self.text.splitlines():
