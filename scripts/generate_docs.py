@@ -138,7 +138,10 @@ def _sidecar() -> str:
 def _profiles() -> str:
     """The text of docs/profiles.md as it is, with its table put in anew."""
     heads = ("profile", "recognised by", "concurrency", "QPS", "Burst")
-    rows = [("| " + " | ".join((f"`{name}`", *cells)) + " |") for name, *cells in map(profile_row, PROFILES)]
+    rows = [
+        ("| " + " | ".join((f"`{name}`", *cells)) + " |").replace("*", "\\*")
+        for name, *cells in map(profile_row, PROFILES)
+    ]
     table = "\n".join((f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}", *rows))
     text, replaced = _TABLE.subn(lambda match: f"{match[1]}\n{table}\n\n", _PROFILES.read_text("utf-8"))
     assert replaced == 1, "docs/profiles.md has no place for its table"

@@ -1,8 +1,8 @@
 """Make a recording of an operator that is not KubeRay's out of a simulated one, for examples and tests.
 
-``python -m scripts.other_operator SOURCE TARGET`` renames controllers, job, container and lease, drops what only KubeRay
-exposes and what an operator exposes only where it registers it, and leaves out log and objects. Queue, workers and
-reconciles are so those of controller-runtime under a load, as any operator on it shows them.
+``python -m scripts.other_operator SOURCE TARGET`` renames controllers, job, container and lease, drops what only
+KubeRay exposes and what operators expose only where they register it, and leaves out log and objects. So queue,
+workers and reconciles are those of controller-runtime under a load, as any operator on it shows them.
 """
 
 import gzip

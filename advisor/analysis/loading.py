@@ -158,9 +158,7 @@ def load_source(source: Source, progress: Progress = ignore_progress, told: Setu
         timeline.add(change)
         traces.add(change)
     progress("computing signals")
-    setup = source.setup()
-    if told is not None:
-        setup = msgspec.structs.replace(setup, version=told.version or setup.version, args=told.args or setup.args)
+    setup = _setup(source, told)
     chosen = chosen or _said("the recording says so", setup.profile)
     observed = Observations(store, digest, timeline, setup, traces if timeline.changes else None, chosen=chosen)
     whole = observed.whole()
@@ -195,6 +193,14 @@ def load_facts(facts: Facts, profile: str | None = None) -> Loaded:
     observed = FactsObservation(facts, chosen_profile(profile) or _said("the facts say so", facts.operator.profile))
     info = SourceInfo(kind="facts", samples=0, log_lines=0, object_changes=0, window=observed.window)
     return Loaded(facts.operator.name or "unnamed", observed, (), info)
+
+
+def _setup(source: Source, told: Setup | None) -> Setup:
+    """What the source knows beside the samples, and before it what somebody states."""
+    setup = source.setup()
+    if told is None:
+        return setup
+    return msgspec.structs.replace(setup, version=told.version or setup.version, args=told.args or setup.args)
 
 
 def _said(why: str, name: str | None) -> Choice | None:

@@ -78,7 +78,7 @@ def _rows(profile: Profile) -> Iterator[tuple[str, str]]:
             yield "", knob.words
         yield from (("", f"default {text}") for text in defaults_text(name, knob))
     for one in profile.controllers:
-        fixed = f"always {one.workers} workers" if one.workers is not None else ""
+        fixed = f"always {one.workers} worker{'s' if one.workers > 1 else ''}" if one.workers is not None else ""
         waits = {True: "waits for others than the API server", False: "calls the API server alone", None: ""}
         about = ", ".join(filter(None, (fixed, waits[one.external_calls]))) or "nothing else is known"
         yield f"controller {one.name}", f"{about} ({one.source})"

@@ -140,7 +140,7 @@ class Observations:
         """All signals of one window."""
         settings, callers = self.settings(window), self._profile.external_callers
         totals = self._digest.totals(window)
-        controllers = tuple(one.signals(window, self._log_share(one.name, totals, window)) for one in self._controllers)
+        controllers = tuple(one.signals(window, self._log_share(one, totals, window)) for one in self._controllers)
         client = self._client.signals(window, limiter_off=settings.limiter_off)
         process = self._process.signals(window, settings.cpu_limit_cores, settings.memory_limit_bytes)
         inferred = inferred_write_seconds(controllers, client, process, window, callers)
@@ -162,22 +162,26 @@ class Observations:
             profile=self._profile,
         )
 
-    def _log_share(self, controller: str, totals: dict[Key, KeyTotals], window: Window) -> LogShare:
-        """What the log adds to one controller's signals."""
-        spans = [one.busy_seconds for key, one in totals.items() if key.controller == controller]
+    def _log_share(self, controller: ControllerSeries, totals: dict[Key, KeyTotals], window: Window) -> LogShare:
+        """What log and arguments add to one controller's signals."""
+        spans = [one.busy_seconds for key, one in totals.items() if key.controller == controller.name]
         busy = sum(spans)
         known = self._digest.reaches(window)
         return LogShare(
             hottest_share=max(spans) / busy if busy > 0.0 else None,
             keys=len(spans) or None,
-            control_flow_errors=self._digest.control_flow_errors(window, controller) if known else None,
-            configured_concurrency=(
-                None
-                if controller in self._profile.fixed_workers
-                else flag_concurrency(self._setup, self._profile, controller)
-            ),
-            concurrency_flag=self._profile.concurrency.flag_for(controller) or "arguments",
+            control_flow_errors=self._digest.control_flow_errors(window, controller.name) if known else None,
+            configured_concurrency=self._configured_concurrency(controller, window),
+            concurrency_flag=self._profile.concurrency.flag_for(controller.name) or "arguments",
         )
+
+    def _configured_concurrency(self, controller: ControllerSeries, window: Window) -> float | None:
+        """What the flag says of this window: arguments are those of the end, which a restart may have changed."""
+        whole = self.whole()
+        if controller.name in self._profile.fixed_workers or whole is None:
+            return None
+        then, now = controller.concurrency(window), controller.concurrency(whole)
+        return flag_concurrency(self._setup, self._profile, controller.name) if then in (None, now) else None
 
     def _compatible_releases(self) -> tuple[KubeRayVersion, ...]:
         """The releases of KubeRay that expose what was seen; none where no controller was."""

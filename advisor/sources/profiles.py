@@ -1,6 +1,5 @@
 """The profile that somebody names: one that comes with the advisor, or a file of one's own (docs/profiles.md)."""
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +39,8 @@ def check_profile(text: str) -> str:
         UnknownNameError: it is neither.
     """
     if text != AUTO and profile_file(text) is None and built_in(text) is None:
+        from difflib import get_close_matches  # noqa: PLC0415 - nobody needs it who spells names right
+
         names = [one.name for one in PROFILES]
         near = get_close_matches(text, names, n=1) or [name for name in names if name.startswith(text)]
         meant = f"did you mean {near[0]}? " if near else ""

@@ -1,1 +1,1 @@
-"""What the Helm chart cannot read from outside of it: rules, dashboards, the schema of its values, its README. Not part of the wheel."""
+"""What the Helm chart has of rules, dashboards and the comments of its values. Not part of the wheel."""

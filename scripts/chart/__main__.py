@@ -1,4 +1,4 @@
-"""Write what the chart holds of the rest of the project, or check it: ``python -m scripts.chart [--check]``, from the repository's root.
+"""Write what the chart has of the rest of the project, or check it: ``python -m scripts.chart [--check]``.
 
 Helm reads nothing outside of a chart, so rules and dashboards are copied into it; the schema and the README's table of
 values follow from ``values.yaml`` and its comments.
@@ -9,9 +9,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
-
-import yaml
+from typing import Final
 
 from scripts.chart.commented import CHART, read_values
 from scripts.chart.readme import filled
@@ -40,12 +38,11 @@ def files() -> Iterator[tuple[str, str]]:
 
 def _rules() -> str:
     """All groups, without what is one value of the chart."""
-    text = plain((*RECORDING_GROUPS, *ALERT_GROUPS), _PLACEHOLDERS)
-    groups: list[dict[str, Any]] = yaml.safe_load(text)["groups"]
-    interval = f"      interval: {groups[0]['interval']}\n"
-    body = text.partition("\n")[2]
-    assert body.count(interval[2:]) == len(groups)
-    return _HEAD + body.replace(interval[2:], "")
+    groups = (*RECORDING_GROUPS, *ALERT_GROUPS)
+    body = plain(groups, _PLACEHOLDERS).partition("\n")[2]
+    interval = f"    interval: {_PLACEHOLDERS.interval}\n"
+    assert body.count(interval) == len(groups)
+    return _HEAD + body.replace(interval, "")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -112,39 +112,48 @@ _READ_RULE: Final = section(
     verbs=array(choice("get", "list", "watch"), minItems=1),
 )
 """The chart gives no right to write, and none to Secrets."""
+_PARTIAL: Final = frozenset({"config", "resources", "strategy"})
+"""What users may take keys out of, or put keys into that have no default."""
 
 
 def schema(values: list[Value]) -> Shape:
-    """The whole schema; each key is described by its comment."""
-    whole = section(**_top())
-    comments = {value.path: value.comment for value in values if value.comment}
-    for path, comment in comments.items():
-        _at(whole, path)["description"] = comment
-    return {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "Values of the chart kuberay-advisor",
-        **_copied(whole),
-    }
+    """The whole schema; each key is described by its comment, and none may be taken out."""
+    # A tree of its own: shapes are shared.
+    whole: Shape = _ordered(section(**_top()))
+    defaults = {value.path[0]: value.value for value in values if len(value.path) == 1}
+    _require(whole, defaults)
+    for value in values:
+        if value.comment:
+            _at(whole, value.path)["description"] = value.comment
+    head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "Values of the chart kuberay-advisor"}
+    return {**head, **_ordered(whole)}
+
+
+def _require(shape: Shape, defaults: Mapping[str, Any]) -> None:
+    """Helm takes out what a user sets to null, and the templates count on every key."""
+    shape["required"] = list(defaults)
+    for key, value in defaults.items():
+        inner = shape["properties"][key]
+        if isinstance(value, dict) and "properties" in inner and key not in _PARTIAL:
+            _require(inner, value)
 
 
 def _at(whole: Shape, path: tuple[str, ...]) -> Shape:
-    """The shape of a key, its own one from then on: shapes are shared."""
+    """The shape of a key."""
     place = whole
     for key in path:
-        place["properties"] = dict(place["properties"])
-        place["properties"][key] = dict(place["properties"][key])
         place = place["properties"][key]
     return place
 
 
-def _copied(shape: Any) -> Any:  # noqa: ANN401 - a tree
-    """Keys in one order: what it is, first."""
+def _ordered(shape: Any) -> Any:  # noqa: ANN401 - a tree
+    """The same anew, with what it is for at the top."""
     if isinstance(shape, list):
-        return [_copied(one) for one in shape]
+        return [_ordered(one) for one in shape]
     if not isinstance(shape, dict):
         return shape
     head = {"description": shape["description"]} if isinstance(shape.get("description"), str) else {}
-    return {key: _copied(value) for key, value in {**head, **shape}.items()}
+    return {key: _ordered(value) for key, value in {**head, **shape}.items()}
 
 
 def _top() -> dict[str, Shape]:
@@ -209,7 +218,7 @@ def _operator() -> Shape:
         namespace=NAME,
         name=text(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"),
         title={"type": "string", "maxLength": 200},
-        selectorLabels={**TEXT_MAP, "minProperties": 1},
+        selectorLabels=TEXT_MAP,
         serviceAccountName=text(r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"),
         metricsUrl=URL,
         watchNamespaces=NAMES,

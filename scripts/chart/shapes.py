@@ -80,7 +80,7 @@ NAME: Final = text(r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$")
 NAMES: Final = array(text(r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"))
 HOSTS: Final = array(text(r"^(\*\.)?[A-Za-z0-9.:_-]+$"))
 PORT: Final = count(1, 65535)
-NODE_PORT: Final[Shape] = {"type": ["integer", "null"], "minimum": 1, "maximum": 65535}
+NODE_PORT: Final = count(0, 65535)
 URL: Final = text(r"^(https?://[^\s/?#]+[^\s?#]*)?$")
 DURATION: Final = text(r"^([0-9]+(\.[0-9]+)?(ms|s|m|h|d|w))+$")
 """As the product's own options and settings take it."""

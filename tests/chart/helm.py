@@ -93,8 +93,9 @@ def _set(values: Mapping[str, object]) -> list[str]:
 
 def parsed(text: str) -> tuple[Manifest, ...]:
     """The objects of a stream of YAML."""
+    # In C where there is one.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return tuple(one for one in yaml.load_all(text, Loader=loader) if one)  # noqa: S506 - a safe loader, in C where there is one
+    return tuple(one for one in yaml.load_all(text, Loader=loader) if one)
 
 
 def named(manifests: tuple[Manifest, ...], kind: str, name: str | None = None) -> Manifest:

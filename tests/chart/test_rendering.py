@@ -91,16 +91,14 @@ def test_names_are_the_users(helm: Helm) -> None:
 
 
 def test_releases_do_not_meet(helm: Helm) -> None:
-    """What is outside of the release's namespace has other names for another release, or the same in another namespace."""
+    """Outside of its namespace a release shares no name with another one, nor with its namesake elsewhere."""
     values = {"operator.namespace": "ray-system", "operator.watchNamespaces": ["team-a"]}
 
     def outside(release: str, namespace: str) -> set[tuple[str, str]]:
         found = helm.rendered(values, release=release, namespace=namespace)
         found += helm.rendered({}, release=release, namespace=namespace)
         return {
-            (one["kind"], one["metadata"]["name"])
-            for one in found
-            if one["metadata"].get("namespace") != namespace
+            (one["kind"], one["metadata"]["name"]) for one in found if one["metadata"].get("namespace") != namespace
         }
 
     first = outside("advisor", "one")
@@ -132,4 +130,3 @@ def test_chart_above(helm: Helm, tmp_path: Path) -> None:
     text = helm.run("template", "platform", str(above)).stdout
     assert text.count("image: mirror.example.com/kuberay-advisor:") == 3
     assert helm.run("template", "platform", str(above), "--set=kuberay-advisor.enabled=false").stdout.strip() == ""
-

@@ -145,7 +145,8 @@ def build(say: Callable[[str], None], cache: Path | None = None, only: Collectio
     if shutil.which("go") is None:
         raise BuildError("there is no go on PATH; the lab's programs are built with Go 1.26 or newer")
     if unknown := set(only) - {module.name for module in MODULES}:
-        raise BuildError(f"there is no module {', '.join(sorted(unknown))}")
+        known = ", ".join(module.name for module in MODULES)
+        raise BuildError(f"there is no module {', '.join(sorted(unknown))}; known are {known}")
     for module in MODULES:
         if only and module.name not in only:
             continue

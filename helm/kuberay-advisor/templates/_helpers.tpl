@@ -65,16 +65,13 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 {{- end }}
 
+{{/* What selectors rely on wins over commonLabels, and these over the rest. */}}
 {{- define "kuberay-advisor.labels" -}}
-{{- $root := index . 0 -}}
-{{ include "kuberay-advisor.selectorLabels" . }}
-app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
-app.kubernetes.io/part-of: kuberay-advisor
-app.kubernetes.io/managed-by: {{ $root.Release.Service }}
-helm.sh/chart: {{ include "kuberay-advisor.chart" $root }}
-{{- with $root.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $root := index . 0 }}
+{{- $rest := dict "app.kubernetes.io/version" $root.Chart.AppVersion "app.kubernetes.io/part-of" "kuberay-advisor" }}
+{{- $_ := set $rest "app.kubernetes.io/managed-by" $root.Release.Service }}
+{{- $_ := set $rest "helm.sh/chart" (include "kuberay-advisor.chart" $root) }}
+{{- toYaml (mustMerge (include "kuberay-advisor.selectorLabels" . | fromYaml) $root.Values.commonLabels $rest) }}
 {{- end }}
 
 {{/*
@@ -101,9 +98,13 @@ annotations:
 {{- default (printf "http://%s.%s.svc:8080/metrics" .Values.operator.name (include "kuberay-advisor.operatorNamespace" .)) .Values.operator.metricsUrl }}
 {{- end }}
 
+{{- define "kuberay-advisor.operatorLabels" -}}
+{{- toYaml (default (dict "app.kubernetes.io/name" "kuberay-operator") .Values.operator.selectorLabels) }}
+{{- end }}
+
 {{- define "kuberay-advisor.operatorSelector" -}}
 {{- $pairs := list }}
-{{- range $label, $value := .Values.operator.selectorLabels }}
+{{- range $label, $value := include "kuberay-advisor.operatorLabels" . | fromYaml }}
 {{- $pairs = append $pairs (printf "%s=%s" $label $value) }}
 {{- end }}
 {{- join "," $pairs }}
@@ -154,7 +155,7 @@ annotations:
 
 {{- define "kuberay-advisor.podSecurityContext" -}}
 {{- if include "kuberay-advisor.isOpenShift" . }}
-{{- toYaml (omit .Values.podSecurityContext "runAsUser" "runAsGroup" "fsGroup") }}
+{{- toYaml (omit .Values.podSecurityContext "runAsUser" "runAsGroup" "fsGroup" "fsGroupChangePolicy") }}
 {{- else }}
 {{- toYaml .Values.podSecurityContext }}
 {{- end }}

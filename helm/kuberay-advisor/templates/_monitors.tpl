@@ -27,7 +27,7 @@ parts:
     port: advisor
     namespace: {{ $operators }}
     selector:
-      {{- toYaml .Values.operator.selectorLabels | nindent 6 }}
+      {{- include "kuberay-advisor.operatorLabels" . | nindent 6 }}
 {{- end }}
 {{- end }}
 
@@ -57,7 +57,7 @@ parts:
   {{- if .values.authorization }}
   authorization:
     {{- toYaml .values.authorization | nindent 4 }}
-  {{- else if .part.login }}
+  {{- else if and .part.login (not .values.bearerTokenFile) }}
   {{- /* Of the monitor's own namespace, where Prometheus Operator looks for it. */}}
   authorization:
     type: Bearer

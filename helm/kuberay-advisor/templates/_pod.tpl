@@ -25,7 +25,8 @@ selector:
 {{- end }}
 
 {{- define "kuberay-advisor.podMetadata" -}}
-{{- $own := include "kuberay-advisor.labels" (list .root .component) | fromYaml -}}
+{{- /* Without the chart's version: a new one would replace the Pod for nothing. */}}
+{{- $own := omit (include "kuberay-advisor.labels" (list .root .component) | fromYaml) "helm.sh/chart" "app.kubernetes.io/managed-by" -}}
 labels:
   {{- toYaml (mustMergeOverwrite (dict) .part.podLabels $own) | nindent 2 }}
 {{- with mustMergeOverwrite (dict) .part.podAnnotations (.annotations | default dict) }}
