@@ -21,7 +21,7 @@ _LARGEST_BYTES = 64 * 1024**2
 _option = functools.partial(click.option, show_default=True)
 
 
-@click.command()
+@click.command(context_settings={"auto_envvar_prefix": "KUBERAY_ADVISOR_INJECT"})
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--out",

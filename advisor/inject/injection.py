@@ -5,6 +5,7 @@ and taking that out has to give the input back, character by character.
 """
 
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from advisor.errors import InputFormatError, SettingsError
 from advisor.inject.additions import Addition, Traces, add, expected, take
@@ -23,6 +24,8 @@ from advisor.inject.workload import Workload, read_workload
 __all__ = ["Outcome", "inject", "remove"]
 
 _UNSAFE = "is written in a form in which the sidecar cannot be put in and taken out safely"
+_POD: Final = ("spec", "template", "spec")
+_Place: TypeAlias = tuple[tuple[str | int, ...], Addition]
 _PLAIN = "write the operator's Deployment out anew, for example with kubectl create --dry-run=client --output yaml"
 
 
@@ -134,46 +137,17 @@ def _with(base: Stream, found: Found, workload: Workload, plan: LogPlan, options
         InputFormatError: it would not hold just what it should.
     """
     deployment, configuration = found.deployment, plan.configuration
-    metrics_address = configuration.field("metricsAddr") if configuration is not None else None
-    metrics = metrics_port(workload, metrics_address)
-    if metrics is not None and metrics[1] == options.port:
-        raise SettingsError(f"the operator itself is at port {options.port}", hint="choose another with --port")
-    watched = workload.flag("watch-namespace") if configuration is None else configuration.field("watchNamespace")
-    namespaces = tuple(name for word in (watched or "").split(",") if (name := word.strip()))
-    sidecar = container(options, workload, plan.log, metrics, namespaces)
-    template, pod = deployment.get("spec", "template"), deployment.pod()
+    template = deployment.get("spec", "template")
     assert isinstance(template, Mapping)  # noqa: S101 - the Pod's spec is in it
-    at = ("spec", "template", "spec")
-    own = (*at, "containers", found.index)
-    kind = "initContainers" if options.native else "containers"
-    mount: dict[str, Value] = {"name": plan.log.mount.volume, "mountPath": plan.mount}
-    places: list[tuple[tuple[str | int, ...], Addition]] = []
-    if plan.argument:
-        places.append((own, Addition(found.container, ("args",), item=plan.argument, front=True)))
-    if plan.mount:
-        places.append((own, Addition(found.container, ("volumeMounts",), item=mount)))
-    places.append((at, Addition(pod, (kind,), item=sidecar)))
-    if plan.volume:
-        places.append((at, Addition(pod, ("volumes",), item={"name": plan.volume, "emptyDir": {}})))
+    places = _places(found, plan, options, _sidecar(workload, plan, options))
     editors = _Editors(base)
     editor, traces, aliased = editors.of(deployment.piece), Traces(), base.aliased(deployment.piece)
     editor.step, editor.dash = _indents(found, editor)
     _note(traces, template, ("metadata", "annotations"), editor)
     for _, addition in places:
         add(editor, addition, traces, aliased)
-    record = Record(
-        version=1,
-        container=scalar_of(child(found.container, "name", deployment.text)) or "",
-        list=kind,
-        volume=plan.volume,
-        mount=plan.mount,
-        argument=plan.argument,
-        config=configuration.title if configuration is not None and plan.configure else "",
-        path=plan.log.path if plan.configure else "",
-        created=tuple(sorted(traces.created)),
-        was=traces.was,
-    )
-    places.append((at[:2], Addition(template, ("metadata", "annotations"), entry=(ANNOTATION, encode(record)))))
+    record = _record(found, plan, options, traces)
+    places.append((_POD[:2], Addition(template, ("metadata", "annotations"), entry=(ANNOTATION, encode(record)))))
     add(editor, places[-1][1], Traces(), aliased)
     wanted = {
         deployment.piece: expected(
@@ -191,6 +165,56 @@ def _with(base: Stream, found: Found, workload: Workload, plan: LogPlan, options
     if any(_values(result, piece) != value for piece, value in wanted.items()):
         raise InputFormatError(f"the Deployment {deployment.title} {_UNSAFE}", hint=_PLAIN)
     return result, record
+
+
+def _sidecar(workload: Workload, plan: LogPlan, options: Options) -> Value:
+    """The sidecar's container.
+
+    Raises:
+        SettingsError: the operator is at its port.
+    """
+    configuration = plan.configuration
+    metrics = metrics_port(workload, None if configuration is None else configuration.field("metricsAddr"))
+    if metrics is not None and metrics[1] == options.port:
+        raise SettingsError(f"the operator itself is at port {options.port}", hint="choose another with --port")
+    watched = workload.flag("watch-namespace") if configuration is None else configuration.field("watchNamespace")
+    namespaces = tuple(name for word in (watched or "").split(",") if (name := word.strip()))
+    return container(options, workload, plan.log, metrics, namespaces)
+
+
+def _places(found: Found, plan: LogPlan, options: Options, sidecar: Value) -> list[_Place]:
+    """What is added to the Pod, and the way from the Deployment to where it goes."""
+    own, pod = (*_POD, "containers", found.index), found.deployment.pod()
+    places: list[_Place] = []
+    if plan.argument:
+        places.append((own, Addition(found.container, ("args",), item=plan.argument, front=True)))
+    if plan.mount:
+        mount: Value = {"name": plan.log.mount.volume, "mountPath": plan.mount}
+        places.append((own, Addition(found.container, ("volumeMounts",), item=mount)))
+    places.append((_POD, Addition(pod, (_list(options),), item=sidecar)))
+    if plan.volume:
+        places.append((_POD, Addition(pod, ("volumes",), item={"name": plan.volume, "emptyDir": {}})))
+    return places
+
+
+def _list(options: Options) -> str:
+    return "initContainers" if options.native else "containers"
+
+
+def _record(found: Found, plan: LogPlan, options: Options, traces: Traces) -> Record:
+    configuration = plan.configuration
+    return Record(
+        version=1,
+        container=scalar_of(child(found.container, "name", found.deployment.text)) or "",
+        list=_list(options),
+        volume=plan.volume,
+        mount=plan.mount,
+        argument=plan.argument,
+        config=configuration.title if configuration is not None and plan.configure else "",
+        path=plan.log.path if plan.configure else "",
+        created=tuple(sorted(traces.created)),
+        was=traces.was,
+    )
 
 
 def _note(traces: Traces, mapping: Mapping, path: tuple[str, ...], editor: Editor) -> None:

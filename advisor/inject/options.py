@@ -19,7 +19,7 @@ _SMALLEST_MEBIBYTES: Final = 48
 """The sidecar takes no lower limit than 32 MiB, which is two thirds of it."""
 _LARGEST_PORT: Final = 65_535
 _LARGEST_CORES: Final = 1024.0
-_QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)(m|[kMGTPE]i?|[eE][+-]?[0-9]+|)")
+_QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)(m|Ki|[MGTPE]i|[kMGTPE]|[eE][+-]?[0-9]+|)")
 _FACTORS: Final = {"m": 1e-3, "": 1.0} | {
     f"{prefix}{kind}": float(base**power)
     for power, prefix in enumerate("kMGTPE", start=1)

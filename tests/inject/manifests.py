@@ -112,8 +112,8 @@ def _written(draw: st.DrawFn, value: dict[str, Any]) -> str:
 class _Indented(yaml.SafeDumper):
     """Writes lists further in than their key."""
 
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: FBT002, ARG002 - as it is
-        super().increase_indent(flow, False)  # type: ignore[no-untyped-call]
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: FBT002 - as it is
+        super().increase_indent(flow, indentless=False)
 
 
 @st.composite

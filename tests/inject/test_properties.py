@@ -34,7 +34,7 @@ def pruned(value: Any) -> Any:  # noqa: ANN401 - any document
 
 
 @given(streams())
-@hypothesis.settings(max_examples=30)
+@hypothesis.settings(max_examples=20)
 def test_round_trip(text: str) -> None:
     """Doing it twice changes nothing, with other options it is as if done once with those, and removing gives the very
     input back.
@@ -52,7 +52,7 @@ def test_round_trip(text: str) -> None:
 
 
 @given(streams())
-@hypothesis.settings(max_examples=25)
+@hypothesis.settings(max_examples=15)
 def test_only_that_differs(text: str) -> None:
     """Read by another loader, the result is the input and the sidecar, with all that it needs."""
     documents = loaded(inject(text, OPTIONS).text)
@@ -74,7 +74,7 @@ def test_only_that_differs(text: str) -> None:
 
 
 @given(streams())
-@hypothesis.settings(max_examples=25)
+@hypothesis.settings(max_examples=15)
 def test_live_object(text: str) -> None:
     """An object that was applied, and is read back sorted and without comments, has nothing to change, and without the
     sidecar it is what it was.
