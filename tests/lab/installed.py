@@ -132,7 +132,6 @@ class _Story:
         self._objects = Objects(lab.cluster, OPERATOR_NAMESPACE)
         self._containers = Containers(lab)
         self._left = commands()
-        self._clusters = 0
         self._operator: Operator | None = None
 
     def operate(self, manifests: list[dict[str, Any]]) -> None:
@@ -155,7 +154,7 @@ class _Story:
         self._until(
             pod, "watcher", lambda: _has(samples(f"{address}/metrics"), "kuberay_advisor_sidecar_scrapes_total")
         )
-        self._load()
+        self._load("team-a")
         self._until(pod, "watcher", lambda: _has(samples(f"{address}/metrics"), _WAITS))
         self._serve("watcher")
         self._seen.watcher = samples(f"{address}/metrics")
@@ -201,7 +200,7 @@ class _Story:
         os.link(self._operator.log, logs / "operator.log")
         address = self._containers.start(pod, _SIDECAR, {"kuberay-logs": logs})
         self._until(pod, _SIDECAR, lambda: _has(samples(f"{address}/metrics"), "kuberay_advisor_sidecar_scrapes_total"))
-        self._load()
+        self._load("team-b")
         self._until(pod, _SIDECAR, lambda: _has(samples(f"{address}/metrics"), _WAITS))
         self._serve("sidecar")
         self._seen.sidecar = samples(f"{address}/metrics")
@@ -231,9 +230,9 @@ class _Story:
         pod = self._containers.pod(OPERATOR_NAMESPACE, _CHART | {"app.kubernetes.io/component": component})
         self._containers.stop(pod, container)
 
-    def _load(self) -> None:
+    def _load(self, namespace: str) -> None:
         """Some RayClusters, to the end."""
-        take_step(self._lab, Step(create=Create(count=6, workers=1, namespaces=("team-a",))))
+        take_step(self._lab, Step(create=Create(count=6, workers=1, namespaces=(namespace,))))
         wait_until("the clusters", self._lab.cluster.all_ready, _WAIT_SECONDS, pause=1.0)
 
     def _is_pod_of_the_operator(self, container: str = _CONTAINER) -> dict[str, Any]:

@@ -17,7 +17,8 @@ __all__ = ["CHART", "Manifests", "Objects", "foreign_definitions", "modes", "rea
 CHART: Final = ROOT / "helm" / "kuberay-advisor"
 Manifests = list[dict[str, Any]]
 _CLUSTER_FIRST: Final = ("Namespace", "CustomResourceDefinition", "ServiceAccount", "ConfigMap", "Secret")
-_KEPT_BY_THE_SERVER: Final = frozenset({"events", "leases"})
+_KEPT_BY_THE_SERVER: Final = frozenset({"events", "leases", "ipaddresses"})
+"""What it writes all the time, and what it writes for each Service and takes away with it."""
 _WAIT_SECONDS: Final = 30.0
 _FOREIGN: Final = {
     "monitoring.coreos.com": ("ServiceMonitor", "PodMonitor", "PrometheusRule"),
@@ -113,7 +114,7 @@ class Objects:
             self._cluster.post("/api/v1/namespaces", body, may_exist=True)
 
     def everything(self) -> set[str]:
-        """The path of every object that is there, but for what the server itself writes all the time."""
+        """The path of every object that is there, but for what the server itself writes beside."""
         found: set[str] = set()
         for version, plural, is_namespaced in self.resources("list"):
             for one in self._items(f"{_root(version)}/{plural}"):
