@@ -1,7 +1,7 @@
 """Pictures for README and docs: the demo's own pages, as Chromium shows them.
 
 ``make pictures``, or ``python -m tests.browser.pictures`` from the root of the repository, writes them to
-docs/pictures. They differ from run to run, as the demo is live; what is the same is what they show, and how large they are.
+docs/pictures. They differ from run to run, as the demo is live; what they show and how large they are is the same.
 """
 
 import subprocess

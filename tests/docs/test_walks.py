@@ -22,6 +22,8 @@ PAGES: Final = [
 WALKED: Final = [ROOT / "README.md", *sorted((DOCS / "tutorials").glob("*.md"))]
 EXPLAINED: Final = (DOCS / "tested-docs.md").read_text(encoding="utf-8")
 AT_A_TIME: Final = 4
+# All pages together, also on a busy machine.
+pytestmark = pytest.mark.timeout(300)
 
 
 def name_of(page: Path) -> str:
@@ -48,7 +50,7 @@ def test_a_page_shows_what_happens(played: dict[Path, Future[Outcome]], page: Pa
 def test_something_is_run(played: dict[Path, Future[Outcome]]) -> None:
     """Each tutorial runs several commands, so a page that is no longer understood is seen."""
     for page in WALKED:
-        assert played[page].result().run >= 3, page
+        assert played[page].result().run >= (3 if page.parent.name == "tutorials" else 1), page
 
 
 def test_what_is_not_run_is_listed() -> None:
