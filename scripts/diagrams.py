@@ -228,7 +228,7 @@ def _decision() -> str:
     drawing = _Drawing(
         900,
         660,
-        "Is more concurrency the answer? The questions, in the order in which they rule each other out",
+        "Is more concurrency the answer? Only if each of these questions rules nothing else in",
         "First whether anybody waits, then whether the workers are busy, then where their time goes: one key, the "
         "client's limiter, the API server, the CPU quota, errors, external calls. Only if all of these are ruled out "
         "are the workers too few, and concurrency is raised.",
