@@ -19,6 +19,7 @@ import yaml
 from tests.lab.binaries import Toolbox
 from tests.lab.cluster import NAMESPACES, Cluster
 from tests.lab.processes import LabError, Process, Processes, wait_until
+from tests.lab.rayobjects import PLURALS
 from tests.lab.scenario import Faults
 
 __all__ = ["OPERATOR_NAMESPACE", "ControlPlane", "free_ports"]
@@ -241,9 +242,10 @@ class ControlPlane:
     def _kinds_are_served(self) -> bool:
         try:
             self.cluster.ray_clusters()
+            served = {one["name"] for one in self.cluster.get("/apis/ray.io/v1")["resources"]}
         except (LabError, json.JSONDecodeError):
             return False
-        return True
+        return served >= set(PLURALS.values())
 
 
 def _kubeconfig(server: str, token: str) -> dict[str, Any]:
