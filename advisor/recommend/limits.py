@@ -143,10 +143,14 @@ def _settled(verdict: Diagnosis, name: str, current: float | None) -> KnobAdvice
     elif signals.client.limiter_wait_seconds_mean.known:
         reason = "requests do not wait in the client limiter"
     else:
-        reason = (
-            f"nothing shows that the client limiter binds; this release does not expose its wait, so {name} is inferred"
-        )
+        unknown = "the data lacks its wait" if _exposes_wait(signals) else "this release does not expose its wait"
+        reason = f"nothing shows that the client limiter binds; {unknown}, so {name} is inferred"
     return KnobAdvice(direction=Direction.KEEP, current=current, value=current, reason=reason)
+
+
+def _exposes_wait(signals: OperatorSignals) -> bool:
+    version = lookup(signals.settings.version) if signals.settings.version else None
+    return version is not None and version.has_client_histograms
 
 
 def _can_be_set(signals: OperatorSignals) -> bool:

@@ -195,7 +195,9 @@ def key_cells(report: Report) -> list[tuple[str, ...]]:
         return []
     keys = [
         (
-            f"{key.controller} {key.namespace}/{key.name}",
+            f"{key.controller} {key.namespace}/{key.name}"
+            if key.name
+            else f"{key.controller}, a key that was not named",
             f"{key.busy_share:.0%}",
             str(key.reconciles),
             str(key.errors),

@@ -22,6 +22,8 @@ from tests.sources.servers import FastClock, answer, hang, serving
 from tests.support import until
 
 GIB = 1 << 30
+_GRACE_SECONDS = 8.0
+"""Within which it has to be gone; what hangs here does so for ten, which is what a Pod is given too."""
 PROGRAM = (sys.executable, "-c", "from advisor.cli import main; main()", "sidecar")
 
 
@@ -77,7 +79,7 @@ class TestLifeOfTheProcess:
         ):
             code, seconds, said = ended(process, number)
         assert (code, said) == (0, "")
-        assert seconds < 2.0
+        assert seconds < _GRACE_SECONDS
 
     def test_it_ends_while_a_scrape_hangs(self) -> None:
         """Nobody waits for the operator."""
@@ -85,7 +87,7 @@ class TestLifeOfTheProcess:
             until(lambda: target.requests)
             code, seconds, said = ended(process)
         assert code == 0
-        assert seconds < 2.0
+        assert seconds < _GRACE_SECONDS
         assert "scraper did not end in time, and is left" in said
 
     def test_an_operator_that_is_not_there(self) -> None:
@@ -139,7 +141,7 @@ class TestLifeOfTheProcess:
             until(lambda: status(port, "/healthz") == 200)
             code, seconds, _ = ended(process)
         assert code == 0
-        assert seconds < 2.0
+        assert seconds < _GRACE_SECONDS
 
 
 class Part:

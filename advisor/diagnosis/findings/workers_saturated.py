@@ -4,7 +4,7 @@ from advisor.diagnosis import causes
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
 from advisor.model.finding import Check, Finding, FindingCode, Severity
-from advisor.model.signals import ControllerSignals
+from advisor.model.signals import ClientSignals, ControllerSignals
 
 _PAGE = Page(
     meaning=(
@@ -38,7 +38,7 @@ def _checks(case: Case) -> tuple[Check, ...]:
         check(
             "Does the client limiter take the workers' time?",
             evidence("limiter share of busy time", signals.budget.client_limiter).text,
-            refuted=causes.limiter_bound(case),
+            refuted=causes.limiter_bound(case) or (False if causes.limiter_excluded(case) else None),
         ),
         check(
             "Does a CPU quota stop the process?",
@@ -47,7 +47,7 @@ def _checks(case: Case) -> tuple[Check, ...]:
         ),
         check(
             "Is the API server slow?",
-            evidence("mean time of a write at the API server", signals.client.write_api_seconds_mean).text,
+            _write_time(signals.client),
             refuted=_slow_api_refutes(case),
         ),
         check(
@@ -58,16 +58,22 @@ def _checks(case: Case) -> tuple[Check, ...]:
         check(
             "Is much of the work done again after failures or conflicts?",
             f"{case.true_errors:.0f} failures and {case.conflicts:.0f} conflicts in {case.reconciles:.0f} reconciles",
-            refuted=causes.retries_dominate(case),
+            refuted=causes.retries_dominate(case) or (False if case.reconciles else None),
         ),
     )
 
 
 def _slow_api_refutes(case: Case) -> bool | None:
     """A slow server does, unless each worker of the backlog is alone: then it is latency, not contention."""
-    if causes.one_at_a_time(case):
-        return False
-    return causes.api_slow(case) if causes.write_seconds(case) is not None else None
+    if causes.write_seconds(case) is None:
+        return None
+    return causes.api_slow(case) and not causes.one_at_a_time(case)
+
+
+def _write_time(client: ClientSignals) -> str:
+    if client.write_api_seconds_mean.known or not client.inferred_write_seconds_mean.known:
+        return evidence("mean time of a write at the API server", client.write_api_seconds_mean).text
+    return evidence("mean time of a write, by the workers' busy time", client.inferred_write_seconds_mean).text
 
 
 def _lasting_backlog(case: Case, controller: ControllerSignals) -> bool:
