@@ -138,10 +138,15 @@ lab-smoke: .venv-test/.stamp ## the proxy's own tests, and one small scenario if
 	fi
 	$(LAB) smoke
 
+# The date of everything in sdist and wheel, so that a second build gives the same bytes: that of the last commit, in an unpacked
+# sdist the date that this one was built with, else hatchling's own.
+BUILD_DATE = $(shell git log -1 --format=%ct 2>/dev/null || $(PYTHON) -c 'import os; print(int(os.stat("PKG-INFO").st_mtime))' \
+  2>/dev/null || echo 1580601600)
+
 .PHONY: build
-build: .venv-build/.stamp ## sdist, and from it the wheel, in dist/
+build: .venv-build/.stamp ## sdist, and from it the wheel, in dist/; the same bytes from the same tree
 	rm -rf dist
-	$(BUILD)/python -m build --no-isolation --outdir dist .
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$(BUILD_DATE)} $(BUILD)/python -m build --no-isolation --outdir dist .
 
 # Lock files cover every platform and Python >= 3.11, hold hashes, and name no index.
 .PHONY: lock
