@@ -27,7 +27,7 @@ from advisor.report.jsonreport import report_schema
 from advisor.report.pages import render_page
 from advisor.report.whatifjson import whatif_schema
 from advisor.sidecar.families import EXPOSED, Exposed, Section
-from scripts import conformance, stories
+from scripts import conformance, licences, stories
 from scripts.dashboards import page as dashboards
 from scripts.rules import page as alerts
 
@@ -50,6 +50,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "docs/sidecar.md", _sidecar()
     yield "docs/alerts.md", alerts.page()
     yield "docs/dashboards.md", dashboards.page()
+    yield "docs/licences.md", licences.page()
     yield "advisor/schemas/report-v1.schema.json", json.dumps(report_schema(), indent=1) + "\n"
     yield "advisor/schemas/comparison-v1.schema.json", json.dumps(comparison_schema(), indent=1) + "\n"
     yield "advisor/schemas/fleet-v1.schema.json", json.dumps(fleet_schema(), indent=1) + "\n"
