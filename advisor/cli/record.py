@@ -59,7 +59,11 @@ def record(
     with late_progress("recording") as progress:
         recorder = Recorder(out, Beside(log, objects, told.version, told.args), Pseudonyms() if pseudonyms else None)
         if given.prometheus is not None:
-            notes = _from_store(given.prometheus, recorder, progress, all_series=all_series)
+            try:
+                notes = _from_store(given.prometheus, recorder, progress, all_series=all_series)
+            except BaseException:  # also Ctrl-C: of a store nothing is kept in part
+                recorder.withdraw()
+                raise
         else:
             assert given.scrape is not None  # noqa: S101 - one of the two is given
             notes = _from_operator(given.scrape, recorder, progress, all_series=all_series)

@@ -9,7 +9,7 @@ import msgspec
 
 from advisor.errors import InputFormatError
 from advisor.model.facts import ControllerFacts, Facts
-from advisor.sources.strictyaml import load_document, refuse_unreal, with_place
+from advisor.sources.strictyaml import load_document, refusal, refuse_unreal, with_place
 
 __all__ = ["read_facts"]
 
@@ -38,9 +38,7 @@ def _checked(document: object, path: Path) -> Facts:
         _check_controllers(facts.get("controllers"))
         return msgspec.convert(facts, Facts)
     except msgspec.ValidationError as error:
-        message = with_place(str(error), "$")
-        hint = "docs/facts-format.md lists the keys, their units and ranges"
-        raise InputFormatError(message, where=str(path), hint=hint) from error
+        raise refusal(error, path, Facts, "docs/facts-format.md") from error
 
 
 def _check_controllers(controllers: object) -> None:
