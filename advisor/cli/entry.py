@@ -47,9 +47,8 @@ def _run(args: list[str] | None) -> int:
     try:
         return _called(args)
     except SystemExit as request:
-        # Where the reader has left, click and rich end with 1, which means something else here.
-        left = isinstance(request.__context__, BrokenPipeError)
-        return READER_LEFT if left else int(request.code or 0)
+        # What click and rich do where the reader has left; nothing else here does it.
+        return READER_LEFT if request.code == 1 else int(request.code or 0)
     except OSError as error:
         return _unwritten(error) if error.filename is None and error.errno in _UNWRITTEN else _fault()
     except Exception:  # noqa: BLE001 - told whole, and as what it is

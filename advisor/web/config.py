@@ -289,7 +289,7 @@ def _with_warnings(config: Config) -> Config:
         told.append(f"anybody who reaches {listen.host}:{listen.port} can read everything: set login.token_file")
     if not config.operators:
         told.append(
-            "no operator is named, so nothing is watched: give --prometheus, --scrape or --sidecar, or add [[operators]]"
+            "no operator is named, so nothing is watched: give --prometheus, --scrape or --sidecar, or [[operators]]"
         )
     return replace(config, warnings=tuple(told))
 

@@ -81,7 +81,7 @@ def test_nothing_given() -> None:
     assert config.notify.severities == ("critical",)
     assert set(config.origins.values()) == {"default"}
     assert config.warnings == (
-        "no operator is named, so nothing is watched: give --prometheus, --scrape or --sidecar, or add [[operators]]",
+        "no operator is named, so nothing is watched: give --prometheus, --scrape or --sidecar, or [[operators]]",
     )
 
 
