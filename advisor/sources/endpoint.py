@@ -41,7 +41,6 @@ _UNREACHED = "does it run, and is that its port; to reach one in a cluster: kube
 _HINTS = {
     401: "give a token with --bearer-token-file, or a --header",
     403: "give a token with --bearer-token-file that may read this, or a --header",
-    404: "check the path; that of an operator's metrics is /metrics",
 }
 """What to do about a status."""
 _UNPRINTABLE = re.compile(r"[^ -~]+")

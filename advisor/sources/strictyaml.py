@@ -102,7 +102,9 @@ def refusal(error: msgspec.ValidationError, path: Path, kind: type[msgspec.Struc
     _, found, rest = message.partition(_UNKNOWN)
     hint = f"{page} lists the keys, their units and ranges"
     if found:
-        hint = nearest(rest.partition("`")[0], sorted(_keys(msgspec.inspect.type_info(kind))), hint)
+        key, known = rest.partition("`")[0], _keys(msgspec.inspect.type_info(kind))
+        # A right key in the wrong place is as usual as a wrong letter.
+        hint = f"{key} belongs to another place; {hint}" if key in known else nearest(key, sorted(known), hint)
     return InputFormatError(worded(message), where=str(path), hint=hint)
 
 
