@@ -37,7 +37,7 @@ def offered(folder: Path, *words: str) -> list[str]:
     """What bash offers behind ``kuberay-advisor`` and these words, of which the last one is begun."""
     quoted = " ".join(f"'{word}'" for word in ("kuberay-advisor", *words))
     # compopt works within a completion only; what it is asked for is told here.
-    script = 'compopt() { echo "compopt $*"; }\n' + _ASK.format(words=quoted)
+    script = 'compopt() { echo "compopt $1 $2"; }\n' + _ASK.format(words=quoted)
     done = subprocess.run(
         ["bash", "--norc", "-c", script],
         cwd=folder,

@@ -227,7 +227,7 @@ def test_a_huge_file_is_not_read_to_its_end(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
     """A path that is not there, and a folder."""
     for path in (tmp_path / "none.yaml", tmp_path):
-        with pytest.raises(InputNotFoundError, match="is a folder, and no facts file") as caught:
+        with pytest.raises(InputNotFoundError, match=r"cannot be read|is a folder, and no facts file") as caught:
             read_facts(path)
         assert caught.value.where == str(path)
 

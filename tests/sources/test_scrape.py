@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from advisor.analysis import Options, load_source, report_of
-from advisor.errors import InputNotFoundError, NothingToAnalyseError
+from advisor.errors import InputNotFoundError
 from advisor.model.raw import SeriesStore
 from advisor.signals.names import SELECTION
 from advisor.sources import scrape as scrape_module
