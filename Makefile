@@ -65,7 +65,7 @@ layers: .venv-test/.stamp ## import-linter: layers and purity
 
 # PYTHONSAFEPATH keeps the source tree off sys.path: what is tested is the wheel as a user installs it.
 .PHONY: unit
-unit: .venv-test/.stamp .venv-sbom/.stamp $(BROWSER)/node_modules/.stamp build ## pytest against the installed wheel, with branch coverage
+unit: .venv-test/.stamp .venv-sbom/.stamp $(BROWSER)/node_modules/.stamp chart-tools build ## pytest against the installed wheel, with branch coverage
 	$(TEST)/python -m pip install --quiet --no-deps --force-reinstall dist/*.whl
 	$(TEST)/coverage erase
 	PYTHONSAFEPATH=1 ADVISOR_EXPECT_WHEEL=1 $(TEST)/coverage run -m pytest --numprocesses $(PYTEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
@@ -101,6 +101,20 @@ rules: .venv-test/.stamp ## write rules/ and docs/alerts.md from scripts/rules
 rules-replay: .venv-test/.stamp ## play the rules over all recordings and hours, and write where they fire
 	$(TEST)/python -m tests.rules.replayed
 	$(TEST)/python -m scripts.generate_docs
+
+.PHONY: chart
+chart: .venv-test/.stamp ## write what helm/kuberay-advisor has of rules, dashboards and the comments of its values
+	$(TEST)/python -m scripts.chart
+
+# Helm is built from its Go module, once: some minutes on a small machine. Without, the chart's tests are skipped; in CI
+# that is a failure of theirs.
+.PHONY: chart-tools
+chart-tools: .venv-test/.stamp ## build helm, which the chart's tests need (needs go)
+	@if command -v go >/dev/null; then \
+	  $(LAB) build helm; \
+	else \
+	  echo "chart-tools: no go here, so tests of the chart are left out"; \
+	fi
 
 RECORDINGS ?= ../shared/recordings
 

@@ -130,7 +130,7 @@ class OutputError(AdvisorError):
 
 
 class NothingToAnalyseError(AdvisorError):
-    """The input was read, but holds no sample of a controller-runtime operator."""
+    """The input was read, but holds no sample of a controller-runtime operator, or no KubeRay operator's Deployment."""
 
     exit_code = 4
 

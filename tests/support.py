@@ -5,7 +5,7 @@ import difflib
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 import pytest
 
@@ -65,15 +65,19 @@ def golden_from(environ: Mapping[str, str], folder: Path) -> Golden:
     return Golden(folder, update=update)
 
 
+def leave_out(environ: Mapping[str, str], reason: str) -> NoReturn:
+    """End a test that needs what is not there: skipped; in CI (CI=true) failed, so that no check drops out unseen."""
+    if environ.get("CI") == "true":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
 def find_shared(environ: Mapping[str, str], root: Path) -> Path:
     """The folder of recordings and cases: ADVISOR_SHARED, or ``shared`` beside the repository.
 
-    Where it is absent the test is skipped; in CI (CI=true) it fails, so that no check drops out unseen.
+    Where it is absent the test is left out.
     """
     folder = Path(environ.get("ADVISOR_SHARED") or root.parent / "shared")
     if not folder.is_dir():
-        reason = f"no folder {folder} with recordings and cases; ADVISOR_SHARED names another"
-        if environ.get("CI") == "true":
-            pytest.fail(reason, pytrace=False)
-        pytest.skip(reason)
+        leave_out(environ, f"no folder {folder} with recordings and cases; ADVISOR_SHARED names another")
     return folder

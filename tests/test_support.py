@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import Golden, find_shared, golden_from
+from tests.support import Golden, find_shared, golden_from, leave_out
 
 
 class TestGolden:
@@ -73,6 +73,14 @@ class TestFindShared:
         """In CI an absent folder is a failure."""
         with pytest.raises(pytest.fail.Exception, match=r"no folder .*shared"):
             find_shared({"CI": "true"}, tmp_path / "repo")
+
+
+def test_what_is_left_out_fails_in_ci() -> None:
+    """The reason is told either way."""
+    with pytest.raises(pytest.skip.Exception, match="no helm"):
+        leave_out({}, "no helm")
+    with pytest.raises(pytest.fail.Exception, match="no helm"):
+        leave_out({"CI": "true"}, "no helm")
 
 
 def test_environment_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from advisor.analysis.ratesseen import (
 )
 from advisor.analysis.rateswords import Words
 from advisor.model.signals import ControllerSignals, OperatorSignals
+from advisor.twin.fitting import solve
 from advisor.twin.parameters import OperatorSettings, WorldParameters
 from advisor.twin.point import Measured, OperatingPoint
 from advisor.twin.result import RunResult
@@ -45,7 +46,6 @@ _LEAST_RECONCILE_SECONDS = 0.001
 _MOST_GROWN = 3.0
 """Reconciles tell the number of clusters no better than this; beyond it, clusters were deleted as well."""
 _ROUNDS = 2
-_STEPS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,16 +243,8 @@ class _Shape:
 
 
 def _solve(figure: Callable[[float], float], wanted: float, low: float, high: float) -> float:
-    """Where a growing figure has the wanted value, by bisection; the lower end where it is above it everywhere."""
-    if figure(low) >= wanted:
-        return low
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if figure(middle) < wanted:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    """Where a growing figure has the wanted value; the lower end itself where it is above it everywhere."""
+    return low if figure(low) >= wanted else solve(figure, wanted, low, high)
 
 
 def _workers(requests: float) -> int:

@@ -21,6 +21,7 @@ _MODULES = {
     "completion": "advisor.cli.completion",
     "demo": "advisor.cli.demo",
     "explain": "advisor.cli.reference",
+    "inject": "advisor.cli.inject",
     "metrics": "advisor.cli.reference",
     "record": "advisor.cli.record",
     "serve": "advisor.cli.serve",
@@ -92,7 +93,7 @@ def _import(name: str) -> ModuleType:
 def cli() -> None:
     """Tell what holds a KubeRay operator back, what to set, and why.
 
-    Exit codes: 0 done; 1 what --fail-on or --fail-on-worse asks for is the case, or a check of the demo failed; 2 wrong
-    use; 3 input cannot be read or output cannot be written; 4 nothing to analyse; 70 fault of this program; 130
-    interrupted; 141 whoever read the output has left; 143 told to end.
+    Exit codes: 0 done; 1 what --fail-on or --fail-on-worse asks for is the case, a check of the demo failed, or inject
+    --check found something to change; 2 wrong use; 3 input cannot be read or output cannot be written; 4 nothing to
+    analyse; 70 fault of this program; 130 interrupted; 141 whoever read the output has left; 143 told to end.
     """

@@ -22,7 +22,7 @@ from advisor.web.assembly import Advisor
 from advisor.web.config import Config, load_config
 from advisor.web.configoperators import OperatorSpec
 from advisor.web.history import KeptHistory, StoreSink
-from advisor.web.targets import KeptTarget
+from advisor.web.targets import KeptTarget, Way
 
 __all__ = ["MAIN", "QUIET", "LiveDemo", "PastService", "advised_by", "main_actor", "spec_of"]
 
@@ -88,12 +88,9 @@ class PastService:
         """Analyse an operator at a Unix time."""
         target = KeptTarget(
             spec_of(actor, self._rhythm),
-            Options(),
-            _TIMEOUT_SECONDS,
+            Way(Options(), _TIMEOUT_SECONDS, clock=_At(time), bases=self._store),
             self._rhythm.last_seconds,
             self._history,
-            _At(time),
-            self._store,
         )
         try:
             report = target.analyse(threading.Event())

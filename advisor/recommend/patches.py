@@ -9,29 +9,18 @@ the Deployment is as it was seen, so that it changes all or nothing.
 import json
 from collections.abc import Iterable, Iterator
 
+from advisor.knowledge.commandline import effective_flags
 from advisor.knowledge.defaults import CONFIGURATION_FIELDS, CONTAINER_NAME, FLAGS
 from advisor.knowledge.versions import KubeRayVersion, latest, lookup
 from advisor.model.advice import Advice, Direction, Patch
 
-__all__ = ["effective_flags", "render_patches"]
+__all__ = ["render_patches"]
 
 _CHANGES = (Direction.RAISE, Direction.LOWER)
 _MEBIBYTE = 1024.0**2
 _DEPLOYMENT = "kuberay-operator"
 _CONTAINER = "/spec/template/spec/containers/0"
 _ARGS = f"{_CONTAINER}/args"
-_SWITCHES = frozenset(
-    {
-        "enable-batch-scheduler",
-        "enable-leader-election",
-        "enable-metrics",
-        "forced-cluster-upgrade",
-        "use-kubernetes-proxy",
-        "version",
-        "zap-devel",
-    }
-)
-"""Flags of the operator that take no word after them (kuberay 1.1)."""
 
 
 def render_patches(advice: Advice, version_text: str | None, args: tuple[str, ...]) -> tuple[Patch, ...]:
@@ -50,24 +39,6 @@ def render_patches(advice: Advice, version_text: str | None, args: tuple[str, ..
     version = lookup(version_text) if version_text else None
     own = tuple(args[1:]) if args and not args[0].startswith("-") else args
     return tuple(_patches(changes, version, own))
-
-
-def effective_flags(args: tuple[str, ...]) -> Iterator[tuple[int, str, bool]]:
-    """Place, name and whether the value is in the same word, of each flag that Go's flag package sees.
-
-    It stops at the first word that is no flag. A flag that is no switch and has no ``=`` takes the next word.
-    """
-    index = 0
-    while index < len(args):
-        text = args[index]
-        if not text.startswith("-") or text in ("-", "--"):
-            return
-        name, equals, _ = text.removeprefix("-").removeprefix("-").partition("=")
-        alone = bool(equals) or name in _SWITCHES
-        if not alone and index + 1 >= len(args):
-            return
-        yield index, name, bool(equals)
-        index += 1 if alone else 2
 
 
 def _patches(changes: dict[str, float], version: KubeRayVersion | None, args: tuple[str, ...]) -> Iterator[Patch]:

@@ -18,7 +18,7 @@ from advisor.sidecar.condensing import RecordRing
 from advisor.sidecar.embedded import EmbeddedSettings
 from advisor.sidecar.follower import FileFollower
 from advisor.sidecar.kube.client import ClientSettings, KubeClient, connect, require
-from advisor.sidecar.kube.podlog import OPERATOR_SELECTORS, PodLog, pod_by_name, pods_by_labels
+from advisor.sidecar.kube.podlog import OPERATOR_SELECTORS, LogSource, PodLog, pod_by_name, pods_by_labels
 from advisor.sidecar.logreader import Follower, LogReader
 from advisor.sidecar.objectring import ObjectRing
 from advisor.sidecar.observed import Observed
@@ -189,7 +189,7 @@ def _close_at(stop: Stop, client: KubeClient, cancellation: Cancellation) -> Non
     client.close()
 
 
-def _finder(client: KubeClient, pod: LogPod) -> Callable[[], Observed | None]:
+def _finder(client: KubeClient, pod: LogPod) -> Callable[[], LogSource | None]:
     namespace = pod.namespace or _own_namespace()
     if pod.name:
         return lambda: pod_by_name(client, namespace, pod.name)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from advisor.errors import AdvisorError
 
-__all__ = ["Backoff", "Component", "Supervisor"]
+__all__ = ["Component", "RestartPauses", "Supervisor"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class Component(Protocol):
         ...
 
 
-class Backoff:
+class RestartPauses:
     """Pauses between attempts, in seconds: each twice the one before, from the first again after a good while."""
 
     FIRST = 1.0
@@ -103,7 +103,7 @@ class Supervisor:
         return not self._thread.is_alive()
 
     def _keep(self) -> None:
-        backoff = Backoff()
+        pauses = RestartPauses()
         while not self._stop.is_set():
             began = self._clock()
             self._error = ""
@@ -112,7 +112,7 @@ class Supervisor:
             except Exception as error:  # noqa: BLE001 - whatever it is, the other parts go on
                 self._failures += 1
                 self._error = f"{type(error).__name__}: {error}"
-                pause = backoff.after(self._clock() - began)
+                pause = pauses.after(self._clock() - began)
                 # What one of our own errors says is enough; where another came from has to be seen.
                 trace = None if isinstance(error, AdvisorError) else error
                 _LOG.error("%s failed, and runs again in %g s: %s", self.component.name, pause, error, exc_info=trace)

@@ -132,7 +132,7 @@ class Observations:
         """All signals of one window."""
         settings = self.settings(window)
         totals = self._digest.totals(window)
-        controllers = tuple(one.signals(window, self._log_share(one.name, totals, window)) for one in self._controllers)
+        controllers = tuple(one.signals(window, self._log_share(one, totals, window)) for one in self._controllers)
         client = self._client.signals(window, limiter_off=settings.limiter_off)
         process = self._process.signals(window, settings.cpu_limit_cores, settings.memory_limit_bytes)
         inferred = inferred_write_seconds(controllers, client, process, window, EXTERNAL_CALLERS)
@@ -153,17 +153,25 @@ class Observations:
             api_server=self._api_server.signals(window),
         )
 
-    def _log_share(self, controller: str, totals: dict[Key, KeyTotals], window: Window) -> LogShare:
-        """What the log adds to one controller's signals."""
-        spans = [one.busy_seconds for key, one in totals.items() if key.controller == controller]
+    def _log_share(self, controller: ControllerSeries, totals: dict[Key, KeyTotals], window: Window) -> LogShare:
+        """What log and arguments add to one controller's signals."""
+        spans = [one.busy_seconds for key, one in totals.items() if key.controller == controller.name]
         busy = sum(spans)
         known = self._digest.reaches(window)
         return LogShare(
             hottest_share=max(spans) / busy if busy > 0.0 else None,
             keys=len(spans) or None,
-            control_flow_errors=self._digest.control_flow_errors(window, controller) if known else None,
-            configured_concurrency=None if controller in FIXED_WORKERS else flag_concurrency(self._setup),
+            control_flow_errors=self._digest.control_flow_errors(window, controller.name) if known else None,
+            configured_concurrency=self._configured_concurrency(controller, window),
         )
+
+    def _configured_concurrency(self, controller: ControllerSeries, window: Window) -> float | None:
+        """What the flag says of this window: arguments are those of the end, which a restart may have changed."""
+        whole = self.whole()
+        if controller.name in FIXED_WORKERS or whole is None:
+            return None
+        then, now = controller.concurrency(window), controller.concurrency(whole)
+        return flag_concurrency(self._setup) if then in (None, now) else None
 
     def _compatible_releases(self) -> tuple[KubeRayVersion, ...]:
         """The releases that expose what was seen; none where no controller was."""

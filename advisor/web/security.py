@@ -32,7 +32,7 @@ _HEADERS: Final = {
 }
 _OPEN: Final = frozenset({"/healthz", "/readyz"})
 """Asked by the kubelet, which has no token; they tell nothing."""
-_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _READ: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -41,8 +41,8 @@ class Access:
     """Who may ask.
 
     Attributes:
-        hosts: names that the service is reached by, beside those of this machine, "*." before one for all below it; a
-            page of another site that had its name point here is refused by it.
+        hosts: names and addresses that the service is reached by, beside those of this machine, "*." before one for all
+            below it; a page of another site that had its name point here is refused by it.
         token: gives the token that has to come as a bearer or as a password, or None where none is asked for. Called
             for each request, so that a renewed file is seen.
         user_header: a header by which a proxy before this service says who it is; "" where there is none.
@@ -62,7 +62,7 @@ def protect(app: Flask, access: Callable[[], Access]) -> None:
     def check() -> Response | None:
         allowed = access()
         g.reader = _reader(allowed)
-        hosts = {*(host.lower() for host in allowed.hosts), *_LOOPBACK}
+        hosts = {*(host.strip("[]").lower() for host in allowed.hosts), *_LOOPBACK}
         if not _is_known(_host(request.host).lower(), hosts):
             return problem(HTTPStatus.MISDIRECTED_REQUEST, f"this service has no name {request.host!r}")
         if request.method not in _READ and not _is_own(request.headers.get("Origin"), hosts):
@@ -82,9 +82,9 @@ def protect(app: Flask, access: Callable[[], Access]) -> None:
 
 
 def _host(text: str) -> str:
-    """A host without its port."""
+    """A host without its port, and an address without its brackets."""
     if text.startswith("["):
-        return text[: text.find("]") + 1]
+        return text[1:].partition("]")[0]
     return text.partition(":")[0]
 
 

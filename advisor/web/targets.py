@@ -38,6 +38,7 @@ __all__ = [
     "OperatorTarget",
     "StoreDiscovery",
     "Watched",
+    "Way",
     "rules_of",
     "watched",
 ]
@@ -76,24 +77,35 @@ def _kept(found: Analysed, name: str, time: float, bases: Bases | None) -> Repor
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorTarget:
-    """One operator that is read from its own source; a target of the scheduler.
+class Way:
+    """How analyses are made, the same for all operators of a service.
 
     Attributes:
-        spec: which operator.
-        options: of its analysis.
-        timeout_seconds: for one analysis, the time of scraping apart.
-        run: how it is run.
-        clock: the time at which a range ends.
+        options: of the analyses.
+        timeout_seconds: for one, the time of scraping apart.
+        run: how those are run that read no history.
+        clock: the time at which ranges end.
         bases: who keeps what a what-if can rest on; nobody where None.
     """
 
-    spec: OperatorSpec
     options: Options
     timeout_seconds: float
     run: Analyse = apart
     clock: Clock = Clock()  # noqa: RUF009 - it has no state
     bases: Bases | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorTarget:
+    """One operator that is read from its own source; a target of the scheduler.
+
+    Attributes:
+        spec: which operator.
+        way: how it is analysed.
+    """
+
+    spec: OperatorSpec
+    way: Way
 
     @property
     def name(self) -> str:
@@ -103,7 +115,7 @@ class OperatorTarget:
     @property
     def _seconds(self) -> float:
         observing = 0.0 if self.spec.sidecar is not None else observing_seconds(self.spec.entry())
-        return self.timeout_seconds + observing
+        return self.way.timeout_seconds + observing
 
     @property
     def limit_seconds(self) -> float:
@@ -116,8 +128,9 @@ class OperatorTarget:
         Raises:
             AdvisorError: there is no report, or it was stopped.
         """
-        now = self.clock.wall()
-        return _kept(self.run(Task(self.spec, now, self.options), self._seconds, stop), self.name, now, self.bases)
+        now = self.way.clock.wall()
+        found = self.way.run(Task(self.spec, now, self.way.options), self._seconds, stop)
+        return _kept(found, self.name, now, self.way.bases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,21 +139,15 @@ class KeptTarget:
 
     Attributes:
         spec: which operator, with a ``scrape``.
-        options: of its analysis.
-        timeout_seconds: for one analysis.
+        way: how it is analysed.
         last_seconds: how far back it looks.
         history: where the samples are.
-        clock: the time at which the range ends.
-        bases: who keeps what a what-if can rest on; nobody where None.
     """
 
     spec: OperatorSpec
-    options: Options
-    timeout_seconds: float
+    way: Way
     last_seconds: float
     history: History
-    clock: Clock = Clock()  # noqa: RUF009 - it has no state
-    bases: Bases | None = None
 
     @property
     def name(self) -> str:
@@ -150,7 +157,7 @@ class KeptTarget:
     @property
     def limit_seconds(self) -> float:
         """How long one analysis may take."""
-        return self.timeout_seconds
+        return self.way.timeout_seconds
 
     def analyse(self, stop: threading.Event) -> Report:  # noqa: ARG002 - reading a file of our own takes no time
         """One analysis.
@@ -158,10 +165,10 @@ class KeptTarget:
         Raises:
             NothingToAnalyseError: there are fewer than two scrapes yet.
         """
-        now = self.clock.wall()
+        now = self.way.clock.wall()
         source = self.history.source(self.name, Window(now - self.last_seconds, now))
-        found = analysed(load_source(source, told=told_of(self.spec)), self.name, self.options)
-        return _kept(found, self.name, now, self.bases)
+        found = analysed(load_source(source, told=told_of(self.spec)), self.name, self.way.options)
+        return _kept(found, self.name, now, self.way.bases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,19 +177,11 @@ class StoreDiscovery:
 
     Attributes:
         spec: the store, as ``fleet``.
-        options: of the analyses.
-        timeout_seconds: for one look, and for one analysis.
-        run: how analyses are run.
-        clock: the time at which ranges end.
-        bases: who keeps what a what-if can rest on; nobody where None.
+        way: how its operators are analysed; a look may take as long as an analysis.
     """
 
     spec: OperatorSpec
-    options: Options
-    timeout_seconds: float
-    run: Analyse = apart
-    clock: Clock = Clock()  # noqa: RUF009 - it has no state
-    bases: Bases | None = None
+    way: Way
 
     @property
     def name(self) -> str:
@@ -192,7 +191,7 @@ class StoreDiscovery:
     @property
     def limit_seconds(self) -> float:
         """How long one look may take."""
-        return self.timeout_seconds
+        return self.way.timeout_seconds
 
     def find(self, stop: threading.Event) -> tuple[Target, ...]:  # noqa: ARG002 - the client's requests are bounded
         """The operators that were scraped in the time that is looked at.
@@ -204,7 +203,7 @@ class StoreDiscovery:
         store = self.spec.fleet
         assert store is not None  # noqa: S101 - that is what it is made for
         where = _where(store)
-        now = self.clock.wall()
+        now = self.way.clock.wall()
         with PrometheusClient(store.url or "", access_of(store)) as client:
             found = find_operators(client, where, Window(now - duration_seconds(store.last), now))
         entries = discovered(found, store, narrowed=where.narrows, told=told_of(self.spec))
@@ -216,11 +215,7 @@ class StoreDiscovery:
                     version=entry.version,
                     args=entry.args,
                 ),
-                self.options,
-                self.timeout_seconds,
-                self.run,
-                self.clock,
-                self.bases,
+                self.way,
             )
             for entry in entries
         )
@@ -272,18 +267,18 @@ def watched(
         InputNotFoundError: a file of authorities for scraping cannot be read.
     """
     clock = clock or Clock()
+    way = Way(options, schedule.timeout_seconds, run, clock, bases)
     targets: list[Target] = []
     discoveries: list[Discovery] = []
     scrapes: list[KeptScrape] = []
     for spec in operators:
         if spec.fleet is not None:
-            discoveries.append(StoreDiscovery(spec, options, schedule.timeout_seconds, run, clock, bases))
+            discoveries.append(StoreDiscovery(spec, way))
         elif spec.scrape is not None and history is not None:
-            seconds, last = schedule.timeout_seconds, schedule.last_seconds
-            targets.append(KeptTarget(spec, options, seconds, last, history, clock, bases))
+            targets.append(KeptTarget(spec, way, schedule.last_seconds, history))
             scrapes.extend(_scrapes(spec.name, spec.scrape, history, clock))
         else:
-            targets.append(OperatorTarget(spec, options, schedule.timeout_seconds, run, clock, bases))
+            targets.append(OperatorTarget(spec, way))
             if spec.sidecar is not None and history is not None:
                 scrapes.append(_sidecar_scrape(spec.name, spec.sidecar, history, clock))
     return Watched(tuple(targets), tuple(discoveries), tuple(scrapes))

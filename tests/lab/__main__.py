@@ -41,9 +41,10 @@ def main() -> None:
 
 
 @main.command("build")
-def build_command() -> None:
-    """Build the lab's programs, or see that they are built."""
-    build(_say)
+@click.argument("modules", nargs=-1)
+def build_command(modules: tuple[str, ...]) -> None:
+    """Build the lab's programs, or see that they are built; those of some modules, or of all."""
+    build(_say, only=modules)
 
 
 @main.command()

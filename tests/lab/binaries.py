@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -124,16 +124,26 @@ def toolbox(cache: Path | None = None) -> Toolbox:
     return Toolbox(found)
 
 
-def build(say: Callable[[str], None], cache: Path | None = None) -> Toolbox:
+def build(say: Callable[[str], None], cache: Path | None = None, only: Collection[str] = ()) -> Toolbox:
     """Build whatever is not built yet, and remove what older sources were built into.
 
+    Args:
+        say: told what is built.
+        cache: where programs are kept.
+        only: names of the modules to build; all where none is named.
+
     Raises:
-        BuildError: there is no Go, or a module does not build.
+        BuildError: there is no Go, no module of a name, or one does not build.
     """
     cache = cache or cache_folder()
     if shutil.which("go") is None:
         raise BuildError("there is no go on PATH; the lab's programs are built with Go 1.26 or newer")
+    if unknown := set(only) - {module.name for module in MODULES}:
+        known = ", ".join(module.name for module in MODULES)
+        raise BuildError(f"there is no module {', '.join(sorted(unknown))}; known are {known}")
     for module in MODULES:
+        if only and module.name not in only:
+            continue
         place = _place(module, cache)
         if place.is_dir():
             say(f"{module.name}: built before, in {place}")

@@ -215,6 +215,14 @@ class TestBuild:
         found = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
         assert found == {"a-a.yaml": "kind: a\n", "a-b.yaml": "kind: b\n"}
 
+    def test_some_modules_only(self, cache: Path, go: FakeGo, sources: Path) -> None:
+        """Those that are named; a name that is none is told, and nothing is built."""
+        assert build(quiet, cache, ["other"]).missing() == ["tool", "helper"]
+        assert [call.split()[0] for call in go.calls()] == [str(sources / "other")]
+        with pytest.raises(BuildError, match=r"^there is no module nothing, tol; known are tool, other$"):
+            build(quiet, cache, ["tol", "other", "nothing"])
+        assert go.calls() == []
+
     def test_nothing_is_built_twice(self, cache: Path, go: FakeGo) -> None:
         """A second call says so and asks go for nothing."""
         said: list[str] = []

@@ -5,9 +5,10 @@ from typing import Any, Final, TypeAlias
 import pytest
 import yaml
 
+from advisor.knowledge.commandline import effective_flags
 from advisor.knowledge.defaults import FLAGS
 from advisor.model.advice import Advice, Direction, KnobAdvice, Patch
-from advisor.recommend.patches import effective_flags, render_patches
+from advisor.recommend.patches import render_patches
 from tests.support import Golden
 
 Json: TypeAlias = Any

@@ -216,7 +216,7 @@ def test_the_operator_is_found_by_the_labels_of_chart_and_manifests(tmp_path: Pa
     with served(api) as address, connected(address, tmp_path) as (client, _):
         found = pods_by_labels(client, "kuberay")()
         assert found is not None
-        assert found.key == "kuberay/leader"
+        assert (found.pod.key, found.container) == ("kuberay/leader", "")
         assert pods_by_labels(client, "elsewhere")() is None
 
 
@@ -234,10 +234,10 @@ def test_of_several_whoever_knows_the_leader_chooses(tmp_path: Path) -> None:
     with served(api) as address, connected(address, tmp_path) as (client, _):
         chosen = pods_by_labels(client, "kuberay")()
         assert chosen is not None
-        assert chosen.name == "b"
+        assert chosen.pod.name == "b"
         told = pods_by_labels(client, "kuberay", choose=lead)()
         assert told is not None
-        assert told.name == "a"
+        assert told.pod.name == "a"
     assert newest([]) is None
 
 
@@ -246,11 +246,35 @@ def test_a_pod_is_found_by_name(api: ApiServer, tmp_path: Path) -> None:
     with served(api) as address, connected(address, tmp_path) as (client, _):
         found = pod_by_name(client, "kuberay", "operator")
         assert found is not None
-        assert found.phase == "Running"
+        assert (found.pod.phase, found.container) == ("Running", "")
         assert pod_by_name(client, "kuberay", "nobody") is None
         api.refuse = lambda _: 403
         with pytest.raises(KubeError, match="403"):
             pod_by_name(client, "kuberay", "operator")
+
+
+@pytest.mark.parametrize(
+    ("names", "annotations", "container"),
+    [
+        (["manager"], {}, ""),
+        (["istio-proxy", "kuberay-operator"], {}, "kuberay-operator"),
+        (["istio-proxy", "manager"], {}, "istio-proxy"),
+        (["a", "kuberay-operator"], {"kubectl.kubernetes.io/default-container": "a"}, "a"),
+        (["a", "kuberay-operator"], {"kubectl.kubernetes.io/default-container": "gone"}, "kuberay-operator"),
+    ],
+)
+def test_of_several_containers_the_operators_is_asked_for(
+    tmp_path: Path, names: list[str], annotations: dict[str, str], container: str
+) -> None:
+    """The API server refuses a log whose container it would have to guess; found by labels or by name."""
+    api = ApiServer()
+    pod = operator("operator")
+    pod["metadata"] |= {"annotations": annotations}  # type: ignore[operator]
+    api.put(pod | {"spec": {"containers": [{"name": name} for name in names]}})
+    with served(api) as address, connected(address, tmp_path) as (client, _):
+        for found in (pods_by_labels(client, "kuberay")(), pod_by_name(client, "kuberay", "operator")):
+            assert found is not None
+            assert found.container == container
 
 
 @settings(max_examples=25)

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from advisor.sidecar.component import Backoff, Supervisor
+from advisor.sidecar.component import RestartPauses, Supervisor
 from advisor.sidecar.process import ClockWatch, Life, run
 from advisor.sidecar.selfview import cpu_seconds, resident_bytes
 from advisor.sidecar.settings import Settings
@@ -179,7 +179,7 @@ class TestRun:
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         """It is logged, started again with a pause, and counted."""
-        monkeypatch.setattr(Backoff, "FIRST", 0.05)
+        monkeypatch.setattr(RestartPauses, "FIRST", 0.05)
         good, bad = Part("good", wait), Part("bad", fail)
         asked: SimpleQueue[None] = SimpleQueue()
         lives: list[Life] = []
@@ -222,12 +222,12 @@ class TestRun:
         assert supervisor.join(0.5)
 
 
-class TestBackoff:
+class TestRestartPauses:
     def test_it_doubles_up_to_a_minute(self) -> None:
         """And begins anew after a minute that went well."""
-        backoff = Backoff()
-        assert [backoff.after(0.0) for _ in range(8)] == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
-        assert [backoff.after(59.0), backoff.after(60.0), backoff.after(0.0)] == [60.0, 1.0, 2.0]
+        pauses = RestartPauses()
+        assert [pauses.after(0.0) for _ in range(8)] == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
+        assert [pauses.after(59.0), pauses.after(60.0), pauses.after(0.0)] == [60.0, 1.0, 2.0]
 
 
 class TestClockWatch:

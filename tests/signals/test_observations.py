@@ -199,3 +199,19 @@ def test_series_needed_are_selected() -> None:
     assert set(CORE_SERIES) <= SELECTION.names
     assert SELECTION.names.isdisjoint(SELECTION.aggregated)
     assert {label for labels in SELECTION.aggregated.values() for label in labels}.isdisjoint({"name", "uid"})
+
+
+class TestConfiguredConcurrency:
+    @pytest.mark.parametrize(
+        ("window", "configured"), [(Window(0, 10), None), (Window(0, 20), 8.0), (Window(10, 20), 8.0)]
+    )
+    def test_is_not_held_against_workers_of_before(self, window: Window, configured: float | None) -> None:
+        """Arguments are those of the end: of a time with another number of workers than then they say nothing."""
+        found = observations(controller(workers=(1, 1, 8)), setup=Setup(args=("--reconcile-concurrency=8",)))
+        assert found.signals(window).controllers[0].configured_concurrency.value == configured
+
+    def test_that_never_took_effect_is_told_of_all_time(self) -> None:
+        """An operator that goes on with one worker has a flag that says something else."""
+        found = observations(controller(workers=(1, 1, 1)), setup=Setup(args=("--reconcile-concurrency=8",)))
+        told = [found.signals(one).controllers[0].configured_concurrency.value for one in (Window(0, 10), WINDOW)]
+        assert told == [8.0, 8.0]

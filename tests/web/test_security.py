@@ -30,13 +30,16 @@ def test_every_answer_is_marked(path: str) -> None:
         ("[::1]:8091", 200),
         ("Advisor.example:443", 200),
         ("a.b.ray.example", 200),
+        ("[fd00::7]:8095", 200),
+        ("[fd00::8]:8095", 200),
+        ("[fd00::9]:8095", 421),
         ("evil.example", 421),
         ("127.0.0.1.evil.example", 421),
     ],
 )
 def test_the_host_has_to_be_known(host: str, status: int) -> None:
     """A page of another site that had its name point here gets nothing."""
-    client = World(access=Access(hosts=["advisor.example", "*.ray.example"])).client()
+    client = World(access=Access(hosts=["advisor.example", "*.ray.example", "fd00::7", "[fd00::8]"])).client()
     assert client.get("/", headers={"Host": host}).status_code == status
 
 

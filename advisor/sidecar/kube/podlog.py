@@ -12,14 +12,16 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from math import ceil
 from random import random as evenly
+from typing import NamedTuple
 
 from advisor.sidecar.kube.backoff import Backoff
 from advisor.sidecar.kube.kinds import PODS, Selection
 from advisor.sidecar.kube.objects import ObjectDecoder
+from advisor.sidecar.kube.podcontainers import container_in_list, container_of
 from advisor.sidecar.kube.reading import ByteStream, KubeError, KubeReader, LogRequest, Wait, split_lines
 from advisor.sidecar.observed import Observed
 
-__all__ = ["OPERATOR_SELECTORS", "PodLog", "newest", "pod_by_name", "pods_by_labels"]
+__all__ = ["OPERATOR_SELECTORS", "LogSource", "PodLog", "newest", "pod_by_name", "pods_by_labels"]
 
 OPERATOR_SELECTORS = (
     "app.kubernetes.io/name=kuberay-operator",
@@ -35,6 +37,13 @@ _T_AT = 10
 Choose = Callable[[Sequence[Observed]], Observed | None]
 
 
+class LogSource(NamedTuple):
+    """A Pod, and which of its containers writes the log; "" where it has one alone."""
+
+    pod: Observed
+    container: str
+
+
 def newest(pods: Sequence[Observed]) -> Observed | None:
     """The Pod to follow where nobody knows the leader: a ready one, if there is one, and of those the newest."""
     return max(pods, key=lambda pod: (bool(pod.ready), pod.created or 0.0), default=None)
@@ -46,7 +55,7 @@ def pods_by_labels(
     *,
     selectors: Sequence[str] = OPERATOR_SELECTORS,
     choose: Choose = newest,
-) -> Callable[[], Observed | None]:
+) -> Callable[[], LogSource | None]:
     """A function that finds the operator's Pod by its labels; it raises `KubeError` where the server does.
 
     Args:
@@ -57,29 +66,33 @@ def pods_by_labels(
     """
     decoder = ObjectDecoder(PODS)
 
-    def find() -> Observed | None:
+    def find() -> LogSource | None:
         for selector in selectors:
-            page = decoder.page(reader.list_page(Selection(PODS, namespace, selector)))
-            running = [pod for pod in page.objects if pod.phase == "Running" and pod.deleting_since is None]
+            listed = reader.list_page(Selection(PODS, namespace, selector))
+            pods = decoder.page(listed).objects
+            running = [pod for pod in pods if pod.phase == "Running" and pod.deleting_since is None]
             if running:
-                return choose(running)
+                chosen = choose(running)
+                return None if chosen is None else LogSource(chosen, container_in_list(listed, chosen.uid))
         return None
 
     return find
 
 
-def pod_by_name(reader: KubeReader, namespace: str, name: str) -> Observed | None:
+def pod_by_name(reader: KubeReader, namespace: str, name: str) -> LogSource | None:
     """The Pod of a name; None where there is none.
 
     Raises:
         KubeError: the server does not answer, or refuses.
     """
     try:
-        return ObjectDecoder(PODS).object(reader.get(Selection(PODS, namespace), name))
+        told = reader.get(Selection(PODS, namespace), name)
     except KubeError as error:
         if error.status == HTTPStatus.NOT_FOUND:
             return None
         raise
+    pod = ObjectDecoder(PODS).object(told)
+    return None if pod is None else LogSource(pod, container_of(told))
 
 
 class PodLog:
@@ -89,7 +102,6 @@ class PodLog:
         reader: the client.
         find: the Pod to follow now; None where there is none. Asked before each connection.
         wait: sleeps between tries; what it returns ends the stream.
-        container: the container; "" for the only one.
         since_seconds: how much of the first Pod's past is read; None for all of it.
         monotonic: seconds of a clock that never goes back.
         random: evenly distributed between 0 and 1.
@@ -105,10 +117,9 @@ class PodLog:
     def __init__(
         self,
         reader: KubeReader,
-        find: Callable[[], Observed | None],
+        find: Callable[[], LogSource | None],
         wait: Wait,
         *,
-        container: str = "",
         since_seconds: int | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         random: Callable[[], float] = evenly,
@@ -116,7 +127,6 @@ class PodLog:
         self._reader = reader
         self._find = find
         self._wait = wait
-        self._container = container
         self._since_seconds = since_seconds
         self._monotonic = monotonic
         self._backoff = Backoff(random)
@@ -148,10 +158,11 @@ class PodLog:
                 return
 
     def _one_connection(self) -> Iterator[bytes]:
-        pod = self._find()
-        if pod is None:
+        found = self._find()
+        if found is None:
             self.pod = ""
             raise KubeError("no running Pod of the operator is found")
+        pod = found.pod
         if pod.uid != self._uid:
             self._uid, self._last = pod.uid, _LastLine()
         self.pod = pod.key
@@ -159,7 +170,7 @@ class PodLog:
         request = LogRequest(
             namespace=pod.namespace,
             name=pod.name,
-            container=self._container,
+            container=found.container,
             since_time=since_time,
             since_seconds=None if since_time else self._past_seconds(),
         )

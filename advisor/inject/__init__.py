@@ -1,0 +1,1 @@
+"""Puts the sidecar into the manifest of a KubeRay operator, as text, so that nothing else in it changes."""
