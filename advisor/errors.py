@@ -149,7 +149,8 @@ class UnknownNameError(AdvisorError):
 
 def nearest(name: str, known: Collection[str], otherwise: str | None = None) -> str:
     """A hint on what somebody may have meant by an unknown name; without one, ``otherwise`` or all that are known."""
-    close = get_close_matches(name, known, n=1, cutoff=0.5)
+    # Of many names one is always a little like it: where there is another hint, only a close one is shown.
+    close = get_close_matches(name, known, n=1, cutoff=0.5 if otherwise is None else 0.6)
     if close:
         return f"did you mean {close[0]}?"
     return f"known are {', '.join(known)}" if otherwise is None else otherwise
