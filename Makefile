@@ -18,6 +18,9 @@ PYTEST_PROCESSES ?= 2
 # `make lock UPGRADE=--upgrade` moves every pin to the newest release; without it, pins that still fit stay.
 UPGRADE ?=
 DASHBOARDS_ARGS ?=
+# `make image IMAGE=registry.example/kuberay-advisor IMAGE_ARGS="--build-arg BASE_IMAGE=python:3.13-slim-bookworm@sha256:..."`
+IMAGE ?= kuberay-advisor
+IMAGE_ARGS ?=
 # What one environment needs beside, see there.
 PIP_ARGS :=
 
@@ -170,6 +173,21 @@ sbom: .venv-sbom/.stamp .venv-test/.stamp build ## bill of materials (CycloneDX)
 	  --built dist/*.whl dist/*.tar.gz --out dist/kuberay_advisor.cdx.json
 	$(TEST)/python -m scripts.generate_docs
 
+# Its layers carry the time of the last commit where the engine can do that; docs/image.md.
+.PHONY: image
+image: ## build the container image with docker or podman (IMAGE=NAME IMAGE_ARGS=...)
+	@engine=""; \
+	for one in docker podman; do if $$one info >/dev/null 2>&1; then engine=$$one; break; fi; done; \
+	if [[ -z "$$engine" ]]; then \
+	  echo "image: neither docker nor podman answers here; start one, or build where one runs" >&2; exit 1; \
+	fi; \
+	version="$$(sed -n 's/^__version__ = "\(.*\)"/\1/p' advisor/__init__.py)"; \
+	revision="$$(git rev-parse HEAD 2>/dev/null || true)"; \
+	when="$$(git log -1 --format=%ct 2>/dev/null || echo 0)"; \
+	SOURCE_DATE_EPOCH="$$when" $$engine build --build-arg SOURCE_DATE_EPOCH="$$when" --build-arg VERSION="$$version" \
+	  --build-arg REVISION="$$revision" --tag "$(IMAGE):$$version" $(IMAGE_ARGS) .; \
+	echo "image: $(IMAGE):$$version"
+
 # Lock files cover every platform and Python >= 3.11, hold hashes, and name no index.
 .PHONY: lock
 lock: .venv-lock/.stamp ## pin the dependencies again (UPGRADE=--upgrade for the newest)
@@ -180,7 +198,8 @@ lock: .venv-lock/.stamp ## pin the dependencies again (UPGRADE=--upgrade for the
 	compile requirements/build.in --output-file requirements/build.txt; \
 	compile requirements/sbom.in --output-file requirements/sbom.txt; \
 	compile --no-deps requirements/dashboards.in --output-file requirements/dashboards.txt; \
-	compile pyproject.toml requirements/dev.in --constraint requirements/runtime.txt --output-file requirements/dev.txt
+	compile pyproject.toml requirements/dev.in --constraint requirements/runtime.txt --output-file requirements/dev.txt; \
+	compile pyproject.toml --extra kubernetes --constraint requirements/dev.txt --output-file requirements/image.txt
 	@if grep -n '://' requirements/*.txt; then echo "lock: a lock file names an address"; exit 1; fi
 
 # A Debian package starts its service when it is installed and at each boot. Tests start what they need themselves, so

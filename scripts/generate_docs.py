@@ -20,11 +20,13 @@ from advisor.analysis import Options
 from advisor.cli.commands import cli
 from advisor.diagnosis.findings import RULES
 from advisor.knowledge.catalogue import METRICS
+from advisor.knowledge.profiles import PROFILES
 from advisor.knowledge.render import render_markdown
 from advisor.report.comparisonjson import comparison_schema
 from advisor.report.fleetjson import fleet_schema
 from advisor.report.jsonreport import report_schema
 from advisor.report.pages import render_page
+from advisor.report.profiletext import profile_row
 from advisor.report.whatifjson import whatif_schema
 from advisor.sidecar.families import EXPOSED, Exposed, Section
 from scripts import conformance, licences, stories
@@ -34,6 +36,8 @@ from scripts.rules import page as alerts
 ROOT = Path(__file__).resolve().parent.parent
 _HELP_WIDTH = 100
 _SIDECAR = ROOT / "docs" / "sidecar.md"
+_PROFILES = ROOT / "docs" / "profiles.md"
+_TABLE = re.compile(r"(<!-- profiles -->\n).*(?=<!-- end of profiles -->)", re.DOTALL)
 _SERIES = re.compile(r"(<!-- series -->\n).*(?=<!-- end of series -->)", re.DOTALL)
 
 
@@ -48,6 +52,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "docs/concepts.md", stories.page()
     yield "docs/conformance.md", conformance.page()
     yield "docs/sidecar.md", _sidecar()
+    yield "docs/profiles.md", _profiles()
     yield "docs/alerts.md", alerts.page()
     yield "docs/dashboards.md", dashboards.page()
     yield "docs/licences.md", licences.page()
@@ -125,6 +130,19 @@ def _sidecar() -> str:
         lambda match: match[1] + "\n" + "\n\n".join(tables) + "\n\n", _SIDECAR.read_text("utf-8")
     )
     assert replaced == 1, "docs/sidecar.md has no place for its series"
+    return text
+
+
+def _profiles() -> str:
+    """The text of docs/profiles.md as it is, with its table put in anew."""
+    heads = ("profile", "recognised by", "concurrency", "QPS", "Burst")
+    rows = [
+        ("| " + " | ".join((f"`{name}`", *cells)) + " |").replace("*", "\\*")
+        for name, *cells in map(profile_row, PROFILES)
+    ]
+    table = "\n".join((f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}", *rows))
+    text, replaced = _TABLE.subn(lambda match: f"{match[1]}\n{table}\n\n", _PROFILES.read_text("utf-8"))
+    assert replaced == 1, "docs/profiles.md has no place for its table"
     return text
 
 

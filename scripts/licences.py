@@ -60,6 +60,7 @@ _PERMISSIVE = frozenset(
 _RESTRICTED = {"MPL-2.0": "changes to its own files have to be published under it; what uses it does not"}
 _PURPOSES = {
     "runtime": "What an install brings",
+    "image": "What the container image brings beside",
     "dev": "What checks and tests it",
     "build": "What builds it",
     "dashboards": "What makes the dashboards",
@@ -70,10 +71,10 @@ _HEAD = """\
 # Licences of others
 
 kuberay-advisor itself is under Apache-2.0. This page lists the licence of everything that a lock file pins, as SPDX
-expressions; the versions are those of `requirements/*.txt`. The first list is what an install brings; the others are
-used by developers and are part of nothing that is published. In the last column stands what a licence asks for
-beyond keeping its text and its authors' names. `make sbom` writes the first list as CycloneDX, with versions, digests
-and who needs whom."""
+expressions; the versions are those of `requirements/*.txt`. The first lists are what an install brings, what the pages
+contain and what the container image has beside; the others are used by developers and are part of nothing that is
+published. In the last column stands what a licence asks for beyond keeping its text and its authors' names. `make sbom`
+writes the first two as CycloneDX, with versions, digests and who needs whom."""
 _NPM = ROOT / "tests" / "browser" / "package-lock.json"
 
 

@@ -80,6 +80,7 @@ def _side(view: View) -> Side:
         severity=primary.severity,
         episode=_kind(view),
         episode_seconds=view.seconds,
+        is_kuberay=report.settings.is_kuberay,
     )
 
 

@@ -13,6 +13,21 @@ from advisor.recommend.policy import Policy
 
 __all__ = ["figures_of"]
 
+_OF_CLUSTERS = frozenset(
+    f"demand.{name}"
+    for name in (
+        "clusters_created",
+        "largest_fanout_pods",
+        "missing_pod_cluster_seconds",
+        "pending_pod_seconds",
+        "ready_seconds_mean",
+        "ready_seconds_p95",
+        "unready_cluster_seconds",
+        "unready_clusters_peak",
+    )
+)
+"""Figures of RayClusters, which nobody misses of another operator."""
+
 
 def figures_of(signals: OperatorSignals, policy: Policy) -> tuple[dict[str, Figure], tuple[MissingFigure, ...]]:
     """Known signals by name with the derived figures, and the missing ones with their reasons."""
@@ -20,7 +35,8 @@ def figures_of(signals: OperatorSignals, policy: Policy) -> tuple[dict[str, Figu
     absent: list[MissingFigure] = []
     for name, signal in _walk(signals, ""):
         if signal.value is None:
-            absent.append(MissingFigure(name=name, reason=signal.missing or ""))
+            if signals.profile.is_kuberay or name not in _OF_CLUSTERS:
+                absent.append(MissingFigure(name=name, reason=signal.missing or ""))
         else:
             figures[name] = Figure(
                 value=signal.value,
@@ -66,7 +82,7 @@ def _derived(signals: OperatorSignals, policy: Policy) -> Iterator[tuple[str, Fi
     yield from _needed_qps(signals)
     if busiest is None:
         return
-    offered = offered_workers(busiest)
+    offered = offered_workers(busiest, signals.profile)
     if offered is not None:
         yield _estimate(
             "needed_workers",

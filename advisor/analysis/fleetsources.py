@@ -16,8 +16,10 @@ from advisor.report.markup import printable
 from advisor.sources.fleetfile import access_of, file_stem, scrape_plan
 from advisor.sources.fleetspec import FleetEntry, PrometheusSpec, ScrapeSpec
 from advisor.sources.logtime import duration_seconds, unix_seconds
+from advisor.sources.profiles import chosen_profile
 
 if TYPE_CHECKING:
+    from advisor.knowledge.profile import Profile
     from advisor.sources.prometheus.auth import Access
     from advisor.sources.prometheus.discovery import Where
     from advisor.sources.prometheus.operators import Operator
@@ -45,9 +47,9 @@ def load_entry(entry: FleetEntry, now: float) -> Loaded:
     if entry.facts is not None:
         from advisor.sources.facts import read_facts  # noqa: PLC0415
 
-        return load_facts(read_facts(Path(entry.facts)))
+        return load_facts(read_facts(Path(entry.facts)), entry.profile)
     assert isinstance(entry.args, tuple)  # noqa: S101 - they are words once an entry is checked
-    told = Setup(version=entry.version, args=entry.args)
+    told = Setup(version=entry.version, args=entry.args, profile=entry.profile)
     if entry.recording is not None:
         from advisor.sources.recording import RecordingSource  # noqa: PLC0415
 
@@ -55,7 +57,7 @@ def load_entry(entry: FleetEntry, now: float) -> Loaded:
     if entry.scrape is not None:
         return load_source(_scraping(entry.scrape), told=told)
     assert entry.prometheus is not None  # noqa: S101 - an entry has one source
-    with open_prometheus(entry.prometheus, now) as source:
+    with open_prometheus(entry.prometheus, now, entry.profile) as source:
         return load_source(source, told=told)
 
 
@@ -75,7 +77,7 @@ def _scraping(spec: ScrapeSpec) -> Source:
 
 
 @contextmanager
-def open_prometheus(spec: PrometheusSpec, now: float) -> Iterator[Source]:
+def open_prometheus(spec: PrometheusSpec, now: float, profile: str | None = None) -> Iterator[Source]:
     """The one operator that is meant in a store, over its own connections, which are closed at the end.
 
     Raises:
@@ -98,6 +100,7 @@ def open_prometheus(spec: PrometheusSpec, now: float) -> Iterator[Source]:
         spec.namespace or "",
         spec.job or "",
         tuple(map(Matcher.parse, spec.matchers)),
+        None if (chosen := chosen_profile(profile)) is None else chosen.profile,
     )
     with PrometheusClient(spec.url, access_of(spec)) as client:
         yield PrometheusSource(client, find_operator(client, where, span), span)
@@ -141,22 +144,30 @@ def store_spec(url: str, access: "Access", where: "Where", *, seconds: float, un
 
 
 def discovered(
-    operators: "Sequence[Operator]", spec: PrometheusSpec, *, narrowed: bool, told: Setup = _NOTHING_TOLD
+    operators: "Sequence[Operator]",
+    spec: PrometheusSpec,
+    *,
+    narrowed: bool,
+    told: Setup = _NOTHING_TOLD,
+    profile: "Profile | None" = None,
 ) -> tuple[FleetEntry, ...]:
-    """An entry for each of KubeRay's operators in one store; for others only where somebody narrowed the choice.
+    """An entry for each of KubeRay's operators in one store, or of another profile where somebody asks for it.
+
+    Without a profile, others than KubeRay's are taken only where somebody narrowed the choice.
 
     Args:
         operators: those found.
         spec: the store they were found in.
         narrowed: whether somebody named a cluster, namespace, job or matcher.
-        told: version and arguments of all of them, if somebody states them.
+        told: version, arguments and profile of all of them, if somebody states them.
+        profile: the profile that is told, read; None where nobody told one.
 
     Raises:
         NothingToAnalyseError: there is none.
     """
     from advisor.sources.prometheus.operators import meant  # noqa: PLC0415 - as for an entry
 
-    chosen = meant(operators, narrowed=narrowed)
+    chosen = meant(operators, narrowed=narrowed, profile=profile)
     if not chosen:
         found = "only operators of others" if operators else "no operator"
         raise NothingToAnalyseError(
@@ -170,7 +181,9 @@ def discovered(
         name = _distinct_name(one.name, taken)
         place = {"cluster": one.cluster, "cluster_label": one.cluster_label, "namespace": one.namespace, "job": one.job}
         source = msgspec.structs.replace(spec, **{key: value for key, value in place.items() if value})
-        entries.append(FleetEntry(name=name, prometheus=source, version=told.version, args=told.args))
+        entries.append(
+            FleetEntry(name=name, prometheus=source, version=told.version, args=told.args, profile=told.profile)
+        )
     return tuple(entries)
 
 

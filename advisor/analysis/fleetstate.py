@@ -13,6 +13,7 @@ from advisor.model.fleet import Fleet
 from advisor.report.fleetjson import render_fleet_json
 from advisor.report.wholefile import write_whole
 from advisor.sources.fleetspec import FleetEntry
+from advisor.sources.profiles import profile_file
 
 __all__ = ["STATE_NAME", "load_state", "save_state", "settings_digest"]
 
@@ -55,9 +56,13 @@ def settings_digest(entry: FleetEntry, options: Options, form: str | None) -> st
 
     Of files it takes size and time, so that a recording that was made anew is analysed anew.
     """
-    files = [_stamps(Path(path)) for path in (entry.recording, entry.facts) if path is not None]
+    files = [_stamps(Path(path)) for path in _files(entry) if path is not None]
     data = msgspec.json.encode((__version__, entry, options, form, files), order="deterministic")
     return sha256(data).hexdigest()[:_DIGEST_LENGTH]
+
+
+def _files(entry: FleetEntry) -> tuple[str | Path | None, ...]:
+    return entry.recording, entry.facts, None if entry.profile is None else profile_file(entry.profile)
 
 
 def _stamps(path: Path) -> list[tuple[str, int, int]]:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from advisor.errors import NothingToAnalyseError
+from advisor.knowledge.profile import Profile
+from advisor.knowledge.profiles import GENERIC, built_in
+from advisor.knowledge.recognise import Choice
 from advisor.model.facts import Facts
 from advisor.model.raw import LogRecord, ObjectChange, ReadNote, Selection, SeriesStore, Setup
 from advisor.model.report import SourceInfo
@@ -19,6 +22,7 @@ from advisor.signals.curves import LONGEST_PAUSE
 from advisor.signals.episodes import CutRules
 from advisor.signals.fromfacts import FactsObservation
 from advisor.signals.names import SELECTION
+from advisor.sources.profiles import chosen_profile
 
 if TYPE_CHECKING:
     from advisor.signals.observations import Observations
@@ -27,8 +31,6 @@ __all__ = ["Loaded", "Observed", "Progress", "Source", "ignore_progress", "load_
 
 Progress = Callable[[str], None]
 """Called with the name of each step as it begins."""
-
-_OPERATOR = "kuberay"
 
 
 class Source(Protocol):
@@ -71,6 +73,11 @@ class Source(Protocol):
 
 class Observed(Protocol):
     """What was observed of one operator, whatever it was learnt from."""
+
+    @property
+    def choice(self) -> Choice:
+        """What kind of operator it is, and why."""
+        ...
 
     @property
     def scrapes(self) -> Sequence[float] | None:
@@ -125,10 +132,11 @@ def load_source(source: Source, progress: Progress = ignore_progress, told: Setu
     Args:
         source: where samples come from.
         progress: is told each step.
-        told: the version and arguments that somebody states; they go before what the source says.
+        told: the version, arguments and profile that somebody states; they go before what the source says.
 
     Raises:
-        InputError: the source cannot be read.
+        InputError: the source or the file of a profile cannot be read.
+        UnknownNameError: there is no profile of that name.
         NothingToAnalyseError: it has fewer than two scrapes of any operator series.
     """
     # Imported here: what was told needs none of it, and answers sooner without.
@@ -137,6 +145,7 @@ def load_source(source: Source, progress: Progress = ignore_progress, told: Setu
     from advisor.signals.objecttimeline import ObjectTimeline  # noqa: PLC0415
     from advisor.signals.observations import Observations  # noqa: PLC0415
 
+    chosen = None if told is None else chosen_profile(told.profile)
     progress("reading metrics")
     store = source.series(SELECTION)
     progress("reading the log")
@@ -149,10 +158,9 @@ def load_source(source: Source, progress: Progress = ignore_progress, told: Setu
         timeline.add(change)
         traces.add(change)
     progress("computing signals")
-    setup = source.setup()
-    if told is not None:
-        setup = msgspec.structs.replace(setup, version=told.version or setup.version, args=told.args or setup.args)
-    observed = Observations(store, digest, timeline, setup, traces if timeline.changes else None)
+    setup = _setup(source, told)
+    chosen = chosen or _said("the recording says so", setup.profile)
+    observed = Observations(store, digest, timeline, setup, traces if timeline.changes else None, chosen=chosen)
     whole = observed.whole()
     if whole is None:
         raise NothingToAnalyseError(
@@ -168,14 +176,42 @@ def load_source(source: Source, progress: Progress = ignore_progress, told: Setu
         window=whole,
         notes=(*source.notes, *_left_out(observed, store.origin), *_gaps(observed, store.origin)),
     )
-    return Loaded(_OPERATOR, observed, setup.args, info, observed.timeline())
+    return Loaded(_called(observed.choice.profile), observed, setup.args, info, observed.timeline())
 
 
-def load_facts(facts: Facts) -> Loaded:
-    """What somebody knows, as an observation of one nominal hour."""
-    observed = FactsObservation(facts)
+def load_facts(facts: Facts, profile: str | None = None) -> Loaded:
+    """What somebody knows, as an observation of one nominal hour.
+
+    Args:
+        facts: what is known.
+        profile: name or file of the profile, if somebody chose one.
+
+    Raises:
+        InputError: the file of the profile cannot be read.
+        UnknownNameError: there is no profile of that name.
+    """
+    observed = FactsObservation(facts, chosen_profile(profile) or _said("the facts say so", facts.operator.profile))
     info = SourceInfo(kind="facts", samples=0, log_lines=0, object_changes=0, window=observed.window)
     return Loaded(facts.operator.name or "unnamed", observed, (), info)
+
+
+def _setup(source: Source, told: Setup | None) -> Setup:
+    """What the source knows beside the samples, and before it what somebody states."""
+    setup = source.setup()
+    if told is None:
+        return setup
+    return msgspec.structs.replace(setup, version=told.version or setup.version, args=told.args or setup.args)
+
+
+def _said(why: str, name: str | None) -> Choice | None:
+    """The profile that an input names, of those that come with the advisor: an input names no file to be read."""
+    profile = None if name is None else built_in(name)
+    return None if profile is None else Choice(profile=profile, why=why)
+
+
+def _called(profile: Profile) -> str:
+    """What a report calls an operator that nobody named."""
+    return profile.title if profile == GENERIC else profile.name
 
 
 def _left_out(observed: "Observations", origin: str) -> Iterator[ReadNote]:

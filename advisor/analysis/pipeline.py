@@ -5,8 +5,9 @@ from advisor.analysis.loading import Loaded, Progress, Source, ignore_progress, 
 from advisor.analysis.options import Options
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.engine import Diagnosis, diagnose, verdict_index
+from advisor.knowledge.recognise import Choice
 from advisor.model.advice import Advice, Prediction
-from advisor.model.report import EpisodeReport, Report, SourceInfo
+from advisor.model.report import EpisodeReport, ProfileUsed, Report, SourceInfo
 from advisor.model.text import format_value
 from advisor.recommend.advise import advise, with_patches
 from advisor.recommend.predictions import predict
@@ -68,7 +69,12 @@ def report_of(loaded: Loaded, options: Options) -> Report:
         keys=signals.keys,
         namespaces=signals.namespaces,
         timeline=loaded.timeline,
+        profile=_used(observed.choice),
     )
+
+
+def _used(choice: Choice) -> ProfileUsed:
+    return ProfileUsed(name=choice.profile.name, title=choice.profile.title, why=choice.why)
 
 
 def _foreseen(

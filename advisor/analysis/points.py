@@ -11,7 +11,7 @@ from advisor.model.trace import DemandTrace
 from advisor.model.whatif import MeasuredValue
 from advisor.twin.point import OperatingPoint, operating_point
 
-__all__ = ["LoadedPoint", "measured_at", "measured_beside", "point_in", "point_of"]
+__all__ = ["LoadedPoint", "measured_at", "measured_beside", "point_in", "point_of", "refuse_others"]
 
 
 _MAIN = "raycluster"
@@ -23,6 +23,21 @@ class LoadedPoint:
 
     point: OperatingPoint
     window: Window
+
+
+def refuse_others(name: str, loaded: Loaded) -> None:
+    """See that the operator is one whose reconciles can be simulated.
+
+    Raises:
+        NothingToAnalyseError: it is not KubeRay's, so which requests its reconciles make is not known.
+    """
+    profile = loaded.observed.choice.profile
+    if not profile.is_kuberay:
+        raise NothingToAnalyseError(
+            f"only KubeRay's reconciles can be simulated, and by its profile this is a {profile.title} operator",
+            where=name,
+            hint="analyze tells what holds it back; --profile kuberay where the profile is wrong",
+        )
 
 
 def point_in(name: str, loaded: Loaded, within: Window) -> OperatingPoint | None:
@@ -37,8 +52,10 @@ def point_of(name: str, loaded: Loaded) -> LoadedPoint:
     Counters are read from the scrape before it, so that nothing of the load is missed.
 
     Raises:
-        NothingToAnalyseError: nothing was created, or object changes are missing, so there is no load to run again.
+        NothingToAnalyseError: it is not KubeRay, nothing was created, or object changes are missing, so there is no
+            load to run again.
     """
+    refuse_others(name, loaded)
     found = _point(name, loaded, loaded.info.window)
     if found is None:
         raise NothingToAnalyseError(
@@ -51,7 +68,7 @@ def point_of(name: str, loaded: Loaded) -> LoadedPoint:
 
 def _point(name: str, loaded: Loaded, within: Window) -> LoadedPoint | None:
     observed = loaded.observed
-    first = observed.first_demand(within)
+    first = observed.first_demand(within) if observed.choice.profile.is_kuberay else None
     trace = None if first is None else observed.trace(Window(first, within.end))
     if first is None or trace is None:
         return None

@@ -8,6 +8,7 @@ import msgspec
 
 from advisor.analysis.loading import Loaded
 from advisor.analysis.options import Options
+from advisor.analysis.points import refuse_others
 from advisor.analysis.rateswords import FACTS, SAMPLES, Words
 from advisor.diagnosis.case import Case
 from advisor.errors import NothingToAnalyseError
@@ -56,9 +57,10 @@ def rates_seen(name: str, loaded: Loaded) -> RatesSeen:
     """What there is to make a load of; quickly, since nothing is run.
 
     Raises:
-        NothingToAnalyseError: the operator did nothing, or figures that a load needs are not known; the message names
-            them.
+        NothingToAnalyseError: it is not KubeRay, it did nothing, or figures that a load needs are not known; the
+            message names them.
     """
+    refuse_others(name, loaded)
     episode = _busiest(loaded)
     if episode is None:
         raise NothingToAnalyseError(

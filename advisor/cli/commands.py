@@ -23,6 +23,7 @@ _MODULES = {
     "explain": "advisor.cli.reference",
     "inject": "advisor.cli.inject",
     "metrics": "advisor.cli.reference",
+    "profiles": "advisor.cli.profiles",
     "record": "advisor.cli.record",
     "serve": "advisor.cli.serve",
     "sidecar": "advisor.cli.sidecar",

@@ -11,8 +11,10 @@ from advisor.analysis.compare import compare as compare_reports
 from advisor.analysis.loading import Progress
 from advisor.cli.inputs import Given, load_input
 from advisor.cli.progress import late_progress
+from advisor.cli.told import profile_option
 from advisor.errors import InputFormatError, InputNotFoundError
 from advisor.model.comparison import Comparison, Outcome
+from advisor.model.raw import Setup
 from advisor.model.report import Report
 from advisor.report.comparisonjson import render_comparison_json
 from advisor.report.comparisontext import comparison_markdown, plain_comparison, print_comparison
@@ -36,6 +38,7 @@ _PATH = click.Path(path_type=Path)
     show_default=True,
     help="Form of the comparison.",
 )
+@profile_option
 @click.option("--verbose", "-v", is_flag=True, help="Show what stayed, what chance can do, and what is not known.")
 @click.option("--fail-on-worse", is_flag=True, help="End with exit code 1 if it got worse.")
 @click.option(
@@ -50,6 +53,7 @@ def compare(
     after: Path,
     output: str,
     assignments: tuple[str, ...],
+    profile: str,
     *,
     verbose: bool,
     fail_on_worse: bool,
@@ -59,21 +63,21 @@ def compare(
     BEFORE and AFTER are each a recording's folder, an OpenMetrics file, a facts file (.yaml, .yml) or a report that
     analyze wrote with --output json (.json). The exit code is 0 whatever the verdict, unless --fail-on-worse is given.
     """
-    options = override(Options(), assignments)
+    options, told = override(Options(), assignments), Setup(profile=profile)
     with late_progress("reading") as progress:
-        first, second = (_report_of(path, options, progress) for path in (before, after))
+        first, second = (_report_of(path, options, progress, told) for path in (before, after))
     comparison = compare_reports(first, second, options.comparison)
     _show(comparison, output, verbose=verbose)
     return WORSE if fail_on_worse and comparison.outcome is Outcome.WORSE else 0
 
 
-def _report_of(path: Path, options: Options, progress: Progress) -> Report:
+def _report_of(path: Path, options: Options, progress: Progress, told: Setup) -> Report:
     """The report on one input, read or made by what the path is."""
     if path.suffix == ".json" and not path.is_dir():
         return _read_report(path)
     is_facts = path.suffix in (".yaml", ".yml") and not path.is_dir()
     recording, facts = (None, path) if is_facts else (path, None)
-    return report_of(load_input(Given(recording=recording, facts=facts), progress), options)
+    return report_of(load_input(Given(recording=recording, facts=facts), progress, told), options)
 
 
 def _read_report(path: Path) -> Report:

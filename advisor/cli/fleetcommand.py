@@ -68,10 +68,12 @@ def entries_of(how: FleetOptions, given: Given, told: Setup) -> tuple[FleetEntry
     if given.prometheus is None:
         raise click.UsageError("--all belongs to --prometheus URL.")
     given.check()
-    request = given.prometheus
+    request = given.prometheus.looking_for(told.profile)
     with request.client() as client:
         operators = request.operators(client)
-    return discovered(operators, request.spec(), narrowed=request.where.narrows, told=told)
+    return discovered(
+        operators, request.spec(), narrowed=request.where.narrows, told=told, profile=request.where.profile
+    )
 
 
 def run_fleet(request: FleetRequest) -> int:

@@ -89,15 +89,16 @@ def load_input(given: Given, progress: Progress, told: Setup = _NOTHING_TOLD) ->
     """
     given.check()
     if given.facts is not None:
-        if told != _NOTHING_TOLD:
+        if told.version is not None or told.args:
             raise click.UsageError("--version and --args belong to another input: facts say such themselves.")
         from advisor.sources.facts import read_facts
 
         progress("reading facts")
-        return load_facts(read_facts(given.facts))
+        return load_facts(read_facts(given.facts), told.profile)
     if given.prometheus is not None:
-        with given.prometheus.client() as client:
-            return load_source(given.prometheus.source(client, progress), progress, told)
+        prometheus = given.prometheus.looking_for(told.profile)
+        with prometheus.client() as client:
+            return load_source(prometheus.source(client, progress), progress, told)
     if given.scrape is not None:
         from advisor.sources.scrape import ScrapeSource
 

@@ -4,7 +4,7 @@ import datetime as dt
 import shlex
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -16,6 +16,7 @@ from advisor.report.queriestext import queries_text
 from advisor.signals.names import SELECTION
 from advisor.sources.fleetspec import PrometheusSpec
 from advisor.sources.logtime import unix_seconds
+from advisor.sources.profiles import chosen_profile
 from advisor.sources.prometheus.auth import Access
 from advisor.sources.prometheus.client import PrometheusClient
 from advisor.sources.prometheus.discovery import Where, find_operator, find_operators
@@ -39,6 +40,16 @@ class PrometheusRequest:
     span: Window
     has_end: bool = False
     """Whether somebody named the end, which is now otherwise."""
+
+    def looking_for(self, profile: str | None) -> "PrometheusRequest":
+        """The same for operators of a profile, by its name or file.
+
+        Raises:
+            InputError: the file cannot be read.
+            UnknownNameError: there is no profile of that name.
+        """
+        chosen = chosen_profile(profile)
+        return self if chosen is None else replace(self, where=replace(self.where, profile=chosen.profile))
 
     def client(self) -> PrometheusClient:
         """A client of the store; nothing is asked yet."""

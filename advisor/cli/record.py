@@ -13,8 +13,10 @@ from advisor.cli.progress import late_progress
 from advisor.cli.scrapeoptions import Announcer
 from advisor.cli.scraperequest import ScrapeRequest
 from advisor.cli.told import told_options
+from advisor.knowledge.profiles import built_in
 from advisor.model.raw import ReadNote, Setup
 from advisor.signals.names import SELECTION
+from advisor.sources.profiles import chosen_profile
 from advisor.sources.pseudonyms import Pseudonyms
 from advisor.sources.recorder import Beside, Recorder
 from advisor.sources.scraping import Clock, Scraping
@@ -56,11 +58,17 @@ def record(
     """
     if (given.scrape is None) == (given.prometheus is None):
         raise click.UsageError("Give --scrape URL or --prometheus URL.")
+    # A file of one's own is not in the recording, so it is named again when that is read.
+    chosen = chosen_profile(told.profile)
+    profile = None if chosen is None or built_in(chosen.profile.name) != chosen.profile else chosen.profile.name
     with late_progress("recording") as progress:
-        recorder = Recorder(out, Beside(log, objects, told.version, told.args), Pseudonyms() if pseudonyms else None)
+        recorder = Recorder(
+            out, Beside(log, objects, told.version, told.args, profile), Pseudonyms() if pseudonyms else None
+        )
         if given.prometheus is not None:
             try:
-                notes = _from_store(given.prometheus, recorder, progress, all_series=all_series)
+                store = given.prometheus.looking_for(told.profile)
+                notes = _from_store(store, recorder, progress, all_series=all_series)
             except BaseException:  # also Ctrl-C: of a store nothing is kept in part
                 recorder.withdraw()
                 raise

@@ -67,7 +67,7 @@ class WhatIfInputs:
                 "Give --recording PATH, --scrape URL or --facts FILE; or --workload FILE, alone or with one of the "
                 "first two."
             )
-        if self.told != Setup() and len(self.recordings) + (self.scrape is not None) != 1:
+        if (self.told.version is not None or self.told.args) and len(self.recordings) + (self.scrape is not None) != 1:
             raise click.UsageError("--version and --args belong to --scrape or to a single --recording.")
 
     def situation(self, progress: Progress) -> tuple["Situation", int]:
@@ -99,7 +99,7 @@ class WhatIfInputs:
             from advisor.sources.facts import read_facts
 
             progress("reading facts")
-            return [(self.facts.name, load_facts(read_facts(self.facts)))]
+            return [(self.facts.name, load_facts(read_facts(self.facts), self.told.profile))]
         if self.scrape is not None:
             from advisor.sources.scrape import ScrapeSource
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from advisor.diagnosis.thresholds import Thresholds
-from advisor.knowledge.programs import EXTERNAL_CALLERS, program_of
 from advisor.model.finding import Severity
 from advisor.model.signals import ControllerSignals, Episode, KeyLoad, OperatorSignals
 
@@ -120,11 +119,12 @@ class Case:
     @cached_property
     def external_controllers(self) -> tuple[ControllerSignals, ...]:
         """Controllers that may call something else than the API server."""
-        told = self.signals.external.call_seconds_mean.known
+        told, profile = self.signals.external.call_seconds_mean.known, self.signals.profile
+        callers, known = profile.external_callers, profile.known_callers
         return tuple(
             one
             for one in self.signals.controllers
-            if one.controller in EXTERNAL_CALLERS or (told and program_of(one.controller) is None)
+            if one.controller in callers or (told and one.controller not in known)
         )
 
     @cached_property

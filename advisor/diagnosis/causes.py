@@ -7,7 +7,6 @@ any cause that more workers would not cure (docs/decision-table.md).
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.thresholds import Thresholds
 from advisor.knowledge.logs import THROTTLE_LINE_INTERVAL_SECONDS
-from advisor.knowledge.programs import program_of
 from advisor.model.finding import Severity
 from advisor.model.signals import ControllerSignals
 
@@ -100,7 +99,7 @@ def at_limiter_ceiling(case: Case) -> bool:
 def _total_at_ceiling(case: Case, qps: float) -> bool:
     """All requests together come at just QPS, of an operator that is not known: it may write one kind."""
     total = case.signals.client.requests_per_second.value
-    known = any(program_of(one.controller) is not None for one in case.signals.controllers)
+    known = any(case.signals.profile.program(one.controller) is not None for one in case.signals.controllers)
     return not known and total is not None and abs(total - qps) <= case.thresholds.plateau_tolerance * qps
 
 

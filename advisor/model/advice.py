@@ -47,7 +47,11 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Patch(msgspec.Struct, frozen=True, kw_only=True):
-    """A change ready to apply; the tool never applies it. ``kind`` is helm-values, deployment-args or kustomize."""
+    """A change ready to apply; the tool never applies it.
+
+    ``kind`` is helm-values, deployment-args, deployment-resources, kustomize, arguments, configuration, environment, or
+    words, which say what to set where nobody knows how.
+    """
 
     kind: str
     title: str

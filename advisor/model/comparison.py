@@ -53,6 +53,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     severity: Severity
     episode: EpisodeKind
     episode_seconds: float
+    is_kuberay: bool = True
 
 
 class SettingChange(msgspec.Struct, frozen=True, kw_only=True):

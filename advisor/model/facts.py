@@ -33,20 +33,14 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """A part of a facts file: an unknown key is an error."""
 
 
-_KUBERAY_NAMES = frozenset({"kuberay", "kuberay-operator"})
-
-
 class OperatorFacts(_Part, frozen=True, kw_only=True):
     """Which operator it is; any controller-runtime operator is accepted."""
 
     name: str | None = None
     version: str | None = None
     queue: Literal["classic", "priority", "unknown"] = "unknown"
-
-    @property
-    def is_kuberay(self) -> bool:
-        """Whether it is KubeRay's; one without a name is."""
-        return self.name is None or self.name.lower() in _KUBERAY_NAMES
+    profile: str | None = None
+    """Name of the profile that is right for it; None where its name and its controllers tell."""
 
 
 class ScalingPoint(_Part, frozen=True, kw_only=True):

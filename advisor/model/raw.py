@@ -132,12 +132,16 @@ class ObjectChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known about the operator beside its samples: version text, command-line arguments, time range."""
+    """What is known about the operator beside its samples: version text, command-line arguments, time range.
+
+    ``profile`` names the profile that is right for it, or where somebody tells it, the file of one.
+    """
 
     version: str | None = None
     args: tuple[str, ...] = ()
     start: float | None = None
     end: float | None = None
+    profile: str | None = None
 
 
 class ReadNote(msgspec.Struct, frozen=True, kw_only=True):

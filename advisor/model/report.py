@@ -12,7 +12,7 @@ from advisor.model.signal import Window
 from advisor.model.signals import Episode, KeyLoad, NamespaceLoad
 from advisor.model.timeline import Timeline
 
-__all__ = ["EpisodeReport", "Figure", "MissingFigure", "Report", "SourceInfo"]
+__all__ = ["EpisodeReport", "Figure", "MissingFigure", "ProfileUsed", "Report", "SourceInfo"]
 
 
 class SourceInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +53,14 @@ class EpisodeReport(msgspec.Struct, frozen=True, kw_only=True):
     is_verdict: bool
 
 
+class ProfileUsed(msgspec.Struct, frozen=True, kw_only=True):
+    """The profile that the report goes by, and why it is that one."""
+
+    name: str
+    title: str
+    why: str
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Everything one analysis says.
 
@@ -75,3 +83,5 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     namespaces: tuple[NamespaceLoad, ...]
     timeline: Timeline | None = None
     """None where the input holds no samples over time."""
+    profile: ProfileUsed | None = None
+    """None in reports of before there were profiles, which are about KubeRay."""

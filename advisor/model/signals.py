@@ -4,6 +4,8 @@ import enum
 
 import msgspec
 
+from advisor.knowledge.profile import Profile
+from advisor.knowledge.profiles import KUBERAY
 from advisor.model.facts import ScalingPoint
 from advisor.model.settings import Settings
 from advisor.model.signal import Signal, Window
@@ -233,7 +235,7 @@ class NamespaceLoad(msgspec.Struct, frozen=True, kw_only=True):
     pods_created: int
 
 
-class OperatorSignals(msgspec.Struct, frozen=True, kw_only=True):
+class OperatorSignals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Everything known about one operator over one window, whatever the source."""
 
     window: Window
@@ -253,6 +255,8 @@ class OperatorSignals(msgspec.Struct, frozen=True, kw_only=True):
     """Series of the catalogue that this operator should expose and does not."""
     api_server: ApiServerSignals | None = None
     """None where the input holds nothing of the API server itself."""
+    profile: Profile = KUBERAY
+    """What is known of this kind of operator."""
 
     def controller(self, name: str) -> ControllerSignals | None:
         """The controller of that label, or None."""

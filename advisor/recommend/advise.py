@@ -12,6 +12,7 @@ from advisor.recommend.concurrency import concurrency_advice
 from advisor.recommend.limits import burst_advice, qps_advice
 from advisor.recommend.patches import render_patches
 from advisor.recommend.policy import Policy
+from advisor.recommend.profilepatches import profile_patches
 from advisor.recommend.resources import cpu_advice, memory_advice
 
 __all__ = ["advise", "with_patches"]
@@ -85,7 +86,10 @@ def _advise(verdict: Diagnosis, shown: Diagnosis, policy: Policy, args: tuple[st
 
 def with_patches(advice: Advice, verdict: Diagnosis, args: tuple[str, ...]) -> Advice:
     """The advice with the patches that carry it out, in place of any that it had."""
-    settings = verdict.case.signals.settings
-    if not settings.is_kuberay:
-        return advice  # the patches are values of KubeRay's chart and its flags
-    return msgspec.structs.replace(advice, patches=render_patches(advice, settings.version, args))
+    signals = verdict.case.signals
+    if signals.profile.is_kuberay:
+        patches = render_patches(advice, signals.settings.version, args)
+    else:
+        subject = verdict.primary.subject
+        patches = profile_patches(advice, signals.profile, args, subject if signals.controller(subject) else "")
+    return msgspec.structs.replace(advice, patches=patches)

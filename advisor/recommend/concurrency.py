@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from advisor.diagnosis.causes import best_workers, levelled_off, peak_workers, stuck_workers
 from advisor.diagnosis.engine import Diagnosis
-from advisor.knowledge.programs import FIXED_WORKERS, program_of
+from advisor.knowledge.profile import Profile
+from advisor.knowledge.profiles import KUBERAY
 from advisor.knowledge.versions import controller_of, lookup
 from advisor.model.advice import Direction, KnobAdvice
 from advisor.model.finding import FindingCode, Severity
@@ -50,7 +51,7 @@ _HOLDS = {
 }
 
 
-def offered_workers(controller: ControllerSignals) -> float | None:
+def offered_workers(controller: ControllerSignals, profile: Profile = KUBERAY) -> float | None:
     """Workers that the load keeps busy if none has to wait; None where the busy time is not known.
 
     A timer-driven load is a closed loop: each key comes back a fixed time after its reconcile, so waiting slows the
@@ -62,7 +63,7 @@ def offered_workers(controller: ControllerSignals) -> float | None:
     workers = controller.max_concurrent_reconciles.or_else(busy)
     offered = max(busy, workers) if controller.backlog_mean.at_least(1.0) else busy
     offered = max(offered, controller.adds_per_second.or_else(0.0) * controller.work_seconds_mean.or_else(0.0))
-    program = program_of(controller.controller)
+    program = profile.program(controller.controller)
     timer = program.requeue_seconds if program is not None else None
     rate, work = controller.reconciles_per_second.value, controller.work_seconds_mean.value
     if program is None or timer is None or not program.makes_external_calls or not rate or not work:
@@ -71,9 +72,9 @@ def offered_workers(controller: ControllerSignals) -> float | None:
     return max(offered, keys * work / (timer + work))
 
 
-def needed_workers(controller: ControllerSignals, policy: Policy) -> float | None:
+def needed_workers(controller: ControllerSignals, policy: Policy, profile: Profile = KUBERAY) -> float | None:
     """Workers for the wait target and the target utilisation, before any guard; None where the load is not known."""
-    offered = offered_workers(controller)
+    offered = offered_workers(controller, profile)
     if offered is None:
         return None
     need = offered / policy.target_utilisation
@@ -84,7 +85,7 @@ def needed_workers(controller: ControllerSignals, policy: Policy) -> float | Non
 
 
 def concurrency_advice(verdict: Diagnosis, policy: Policy) -> KnobAdvice:
-    """Advice on ``--reconcile-concurrency`` from the episode that the verdict is for."""
+    """Advice on the number of workers from the episode that the verdict is for."""
     current = verdict.case.signals.settings.concurrency.value
     primary = verdict.primary
     if verdict.refuses or primary.code is FindingCode.INSUFFICIENT_DATA:
@@ -121,20 +122,22 @@ def _reason_to_keep(verdict: Diagnosis) -> str | None:
 
 
 def flag_reaches(signals: OperatorSignals, controller: str) -> bool:
-    """Whether ``--reconcile-concurrency`` sets the workers of a controller in this release.
+    """Whether the setting sets the workers of a controller in this release.
 
-    One has a fixed number of them, and up to KubeRay 1.1 the flag was for RayClusters alone.
+    Some have a fixed number of them, and up to KubeRay 1.1 the flag was for RayClusters alone.
     """
-    if controller in FIXED_WORKERS:
+    if controller in signals.profile.fixed_workers:
         return False
     version = lookup(signals.settings.version) if signals.settings.version else None
     name = controller_of(controller)
-    return version is None or program_of(name) is None or name in version.concurrency_reaches
+    return version is None or signals.profile.program(name) is None or name in version.concurrency_reaches
 
 
 def _raise(verdict: Diagnosis, current: float, policy: Policy) -> KnobAdvice:
     signals = verdict.case.signals
-    needs = [(need, one) for one in signals.controllers if (need := needed_workers(one, policy)) is not None]
+    needs = [
+        (need, one) for one in signals.controllers if (need := needed_workers(one, policy, signals.profile)) is not None
+    ]
     reached = [(need, one) for need, one in needs if flag_reaches(signals, one.controller)]
     if not reached and needs:
         reason = f"the flag does not reach the workers of {needs[0][1].controller} in this release"

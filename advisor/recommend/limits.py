@@ -30,7 +30,7 @@ def bucket_demand_per_second(signals: OperatorSignals) -> float | None:
 
 
 def qps_advice(verdict: Diagnosis, concurrency: KnobAdvice, policy: Policy) -> KnobAdvice:
-    """Advice on ``--qps``; raised along with the workers where the bucket has no room for them."""
+    """Advice on QPS; raised along with the workers where the bucket has no room for them."""
     signals = verdict.case.signals
     current = signals.settings.qps.value
     if (refused := _refused(verdict, current, policy)) is not None:
@@ -42,7 +42,8 @@ def qps_advice(verdict: Diagnosis, concurrency: KnobAdvice, policy: Policy) -> K
     if settled is not None:
         return settled
     if current is None:
-        reason = "the client limiter takes the time, but QPS is in no metric; give the operator's arguments (--args)"
+        tell = "give the operator's arguments (--args)" if signals.profile.qps.flag else "tell it as a fact"
+        reason = f"the client limiter takes the time, but QPS is in no metric; {tell}"
         return KnobAdvice(direction=Direction.RAISE, current=None, value=None, reason=reason)
     if not _can_be_set(signals):
         reason = (
@@ -107,7 +108,7 @@ def _with_workers(signals: OperatorSignals, concurrency: KnobAdvice, policy: Pol
 
 
 def burst_advice(verdict: Diagnosis, qps: KnobAdvice, policy: Policy) -> KnobAdvice:
-    """Advice on ``--burst``: the largest fan-out at once, or twice QPS, whichever is more."""
+    """Advice on Burst: the largest fan-out at once, or twice QPS, whichever is more."""
     signals = verdict.case.signals
     current = signals.settings.burst.value
     if (refused := _refused(verdict, current, policy)) is not None:

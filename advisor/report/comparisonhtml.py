@@ -7,6 +7,7 @@ from advisor.report.comparisonwording import (
     CHECK_HEADS,
     LOAD_HEADS,
     SETTING_HEADS,
+    comparison_title,
     lists,
     load_cells,
     prediction_check_cells,
@@ -30,7 +31,7 @@ _UNCLEAR = "warning"
 def render_comparison_html(comparison: Comparison, *, verbose: bool = False) -> str:
     """The whole document, with a line end; ``verbose`` adds settings that stayed, tolerances, and all not known."""
     return page(
-        f"KubeRay operator before and after: {comparison.outcome.value}",
+        comparison_title(comparison),
         comparison_header(comparison),
         list(comparison_sections(comparison, verbose=verbose)),
         skip="Skip to the reasons",

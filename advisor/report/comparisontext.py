@@ -10,6 +10,7 @@ from advisor.report.comparisonwording import (
     CHECK_HEADS,
     LOAD_HEADS,
     SETTING_HEADS,
+    comparison_title,
     lists,
     load_cells,
     prediction_check_cells,
@@ -76,7 +77,7 @@ def comparison_markdown(comparison: Comparison, *, verbose: bool = False) -> str
 
 
 def _markdown(comparison: Comparison, *, verbose: bool) -> Iterator[str]:
-    yield f"## KubeRay operator before and after: {comparison.outcome.value}"
+    yield f"## {escape(comparison_title(comparison))}"
     yield ""
     yield f"**{escape(comparison.summary)}**"
     yield ""

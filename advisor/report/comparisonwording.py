@@ -22,6 +22,7 @@ __all__ = [
     "LOAD_HEADS",
     "RESULTS",
     "SETTING_HEADS",
+    "comparison_title",
     "figure_text",
     "lists",
     "load_cells",
@@ -45,6 +46,12 @@ RESULTS = {
     PredictionResult.ABOVE: "above the interval",
     PredictionResult.NOT_CHECKED: "not checked",
 }
+
+
+def comparison_title(comparison: Comparison) -> str:
+    """What is compared, and how it turned out."""
+    operator = "KubeRay" if comparison.after.is_kuberay else comparison.after.operator
+    return f"{operator} operator before and after: {comparison.outcome.value}"
 
 
 def side_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,7 @@ from advisor.report.wording import (
     missing_by_reason,
     prediction_cells,
     prediction_origin,
+    profile_line,
     shown_evidence,
     source_line,
 )
@@ -55,6 +56,7 @@ def report_header(report: Report) -> Markup:
         blocks(
             [
                 element("p", source_line(report), class_="source"),
+                *([element("p", line, class_="source")] if (line := profile_line(report)) else []),
                 element("h1", element("span", severity, class_=f"badge {severity}"), " ", report.verdict),
                 element("p", in_short(report.advice), class_="short"),
             ]
@@ -223,7 +225,7 @@ def _missing(report: Report) -> Iterator[Markup]:
     """Figures that can be had, by what to do for them; then those of what did not happen."""
     ways: dict[str, list[tuple[str, list[str]]]] = {}
     for reason, names in missing_by_reason(report).items():
-        ways.setdefault(how_to_get(reason), []).append((reason, names))
+        ways.setdefault(how_to_get(reason, is_kuberay=report.settings.is_kuberay), []).append((reason, names))
     others = ways.pop("", [])
     if ways:
         rows = (

@@ -23,6 +23,7 @@ from advisor.report.wording import (
     missing_by_reason,
     prediction_cells,
     prediction_origin,
+    profile_line,
     shown_evidence,
     source_line,
 )
@@ -43,6 +44,8 @@ def _parts(report: Report) -> Iterator[str]:
     yield f"## {report.findings[0].severity.value.upper()}: {escape(report.verdict)}"
     yield f"**{escape(in_short(report.advice))}**"
     yield escape(source_line(report))
+    if line := profile_line(report):
+        yield escape(line)
     yield from _advice(report)
     yield "### Findings"
     for finding in report.findings:

@@ -25,6 +25,7 @@ from advisor.report.wording import (
     knob_rows,
     prediction_cells,
     prediction_origin,
+    profile_line,
     shown_evidence,
     source_line,
 )
@@ -52,7 +53,7 @@ def plain_report(report: Report, *, width: int, verbose: bool = False) -> str:
 
 
 def _parts(report: Report, *, verbose: bool) -> Iterator[RenderableType]:
-    yield from _head(report)
+    yield from _head(report, verbose=verbose)
     yield title("Findings")
     for finding in report.findings:
         yield from _finding(finding, verbose=verbose)
@@ -84,8 +85,10 @@ def _parts(report: Report, *, verbose: bool) -> Iterator[RenderableType]:
         yield from _figures(report)
 
 
-def _head(report: Report) -> Iterator[RenderableType]:
+def _head(report: Report, *, verbose: bool) -> Iterator[RenderableType]:
     yield Text(source_line(report), style="dim")
+    if line := profile_line(report, verbose=verbose):
+        yield Text(line, style="dim")
     verdict = Text()
     severity = report.findings[0].severity
     verdict.append(f"{severity.value.upper()} ", style=_SEVERITY_STYLE[severity])

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from advisor.knowledge.profile import KUBERAY_NAME
 from advisor.model.advice import Advice, Direction, KnobAdvice, Prediction
 from advisor.model.finding import Check, Evidence, Finding
 from advisor.model.report import EpisodeReport, Figure, Report
@@ -29,6 +30,7 @@ __all__ = [
     "missing_by_reason",
     "prediction_cells",
     "prediction_origin",
+    "profile_line",
     "shown_evidence",
     "source_line",
     "utc",
@@ -96,6 +98,14 @@ def source_line(report: Report) -> str:
     if source.object_changes:
         parts.append(f"{source.object_changes:,} object changes")
     return f"{report.operator} operator{version}: {', '.join(parts)}"
+
+
+def profile_line(report: Report, *, verbose: bool = False) -> str:
+    """The profile that the report goes by, and why; "" where it is KubeRay's and not all is asked for."""
+    used = report.profile
+    if used is None or (used.name == KUBERAY_NAME and not verbose):
+        return ""
+    return f"Profile {used.name} ({used.title}): {used.why}."
 
 
 def in_short(advice: Advice) -> str:

@@ -27,13 +27,15 @@ _UPDATES = ("PUT", "PATCH")
 _UNNOTICED_WAIT_SECONDS = 0.005
 """The lowest bucket bound of the limiter histogram: a request that waited longer was limited."""
 _NOT_EXPOSED = "not exposed: KubeRay has it from 1.7, other operators only where they register it"
+_NOT_REGISTERED = "not exposed: an operator has it only where it registers it"
 
 
 class ClientSeries:
     """Curves of all client series, made once."""
 
-    def __init__(self, store: SeriesStore, instances: Instances) -> None:
+    def __init__(self, store: SeriesStore, instances: Instances, *, is_kuberay: bool = True) -> None:
         self._origin = store.origin
+        self._not_exposed = _NOT_EXPOSED if is_kuberay else _NOT_REGISTERED
         self._requests = [(series.labels, instances.curve(series)) for series in store.get(_REQUESTS)]
 
         def by_verb(name: str) -> dict[str, list[Series]]:
@@ -174,8 +176,8 @@ class ClientSeries:
         limited = self._sum(self._limiter_count, window, None)
         net = None if total is None or waited is None else max(0.0, total - waited)
         write_net, write_count = self._writes(window, limiter_off=limiter_off)
-        reason = "" if self.exposes_durations else f"{_DURATION} is {_NOT_EXPOSED}"
-        limiter_reason = "" if self.exposes_limiter or limiter_off else f"{_LIMITER} is {_NOT_EXPOSED}"
+        reason = "" if self.exposes_durations else f"{_DURATION} is {self._not_exposed}"
+        limiter_reason = "" if self.exposes_limiter or limiter_off else f"{_LIMITER} is {self._not_exposed}"
         net_reason = reason or limiter_reason
         share = 0.0 if limiter_off else self._limiter.share_above(_UNNOTICED_WAIT_SECONDS, window)
         origin = f"(delta {_DURATION}_sum - delta {_LIMITER}_sum)"

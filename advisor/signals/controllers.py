@@ -182,6 +182,7 @@ class LogShare:
     keys: int | None
     control_flow_errors: int | None
     configured_concurrency: float | None = None
+    concurrency_flag: str = "--reconcile-concurrency"
 
 
 class _Builder:
@@ -224,7 +225,7 @@ class _Builder:
             "configured_concurrency": self._make.of(
                 log.configured_concurrency,
                 Unit.COUNT,
-                "--reconcile-concurrency",
+                log.concurrency_flag,
                 reason="the operator's arguments are not known, or do not set it",
             ),
             "busy_worker_seconds": self._make.of(

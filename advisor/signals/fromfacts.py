@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import msgspec
 
 from advisor.knowledge.defaults import ZERO_BURST_MEANS, ZERO_QPS_MEANS
-from advisor.knowledge.programs import EXTERNAL_CALLERS, program_of
+from advisor.knowledge.profile import Profile
+from advisor.knowledge.recognise import Choice, Seen, recognise
 from advisor.knowledge.versions import controller_of, lookup
 from advisor.model.facts import ClientFacts, Facts
 from advisor.model.settings import Setting, Settings, SettingSource
@@ -45,9 +46,12 @@ class FactsObservation:
     ended: float | None = None
     usual_pause_seconds: float = 0.0
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, chosen: Choice | None = None) -> None:
         self._facts = facts
-        self._signals = _operator(facts)
+        seen = Seen(operator=facts.operator.name, controllers=tuple(facts.controllers))
+        self.choice = chosen or recognise(seen)
+        """What kind of operator it is, and why."""
+        self._signals = _operator(facts, self.choice.profile)
 
     def episodes(self, rules: CutRules) -> tuple[Episode, ...]:  # noqa: ARG002 - there is nothing to cut
         """The one episode that the facts are about."""
@@ -71,16 +75,16 @@ class FactsObservation:
         return HOUR
 
 
-def _operator(facts: Facts) -> OperatorSignals:
+def _operator(facts: Facts, profile: Profile) -> OperatorSignals:
     controllers = tuple(told_controller(name, one) for name, one in facts.controllers.items())
     client = _client(facts.client)
     process = _process(facts)
-    callers = _external_callers(facts)
+    callers = _external_callers(facts, profile)
     budget = time_budget(controllers, client, process, HOUR, callers)
-    inferring = frozenset(one.controller for one in controllers if not _known_inside(one.controller))
+    inferring = frozenset(one.controller for one in controllers if not _known_inside(one.controller, profile))
     return OperatorSignals(
         window=HOUR,
-        settings=_settings(facts),
+        settings=_settings(facts, profile),
         controllers=controllers,
         client=msgspec.structs.replace(
             client, inferred_write_seconds_mean=inferred_write_seconds(controllers, client, process, HOUR, inferring)
@@ -94,20 +98,21 @@ def _operator(facts: Facts) -> OperatorSignals:
         namespaces=(),
         queue=facts.operator.queue,
         absent_series=facts.missing_metrics,
+        profile=profile,
     )
 
 
-def _known_inside(controller: str) -> bool:
+def _known_inside(controller: str, profile: Profile) -> bool:
     """Whether a controller is known to call nothing but the API server; others may call anything."""
-    program = program_of(controller_of(controller))
-    return program is not None and not program.makes_external_calls
+    return profile.stays_inside(controller_of(controller))
 
 
-def _external_callers(facts: Facts) -> frozenset[str]:
-    """Controllers whose time may go into calls to others: those of KubeRay, and with such calls told, unknown ones."""
+def _external_callers(facts: Facts, profile: Profile) -> frozenset[str]:
+    """Controllers whose time may go into calls to others: those known for it, and unknown ones with such calls told."""
+    callers = profile.external_callers
     if facts.external.call_seconds_mean is None:
-        return EXTERNAL_CALLERS
-    return EXTERNAL_CALLERS | frozenset(name for name in facts.controllers if not _known_inside(name))
+        return callers
+    return callers | frozenset(name for name in facts.controllers if not _known_inside(name, profile))
 
 
 def _with_told_calls(
@@ -129,12 +134,12 @@ def _with_told_calls(
     return msgspec.structs.replace(budget, external=told)
 
 
-def _settings(facts: Facts) -> Settings:
+def _settings(facts: Facts, profile: Profile) -> Settings:
     stated = SettingSource.STATED
     workers = [
         one.max_concurrent_reconciles for one in facts.controllers.values() if one.max_concurrent_reconciles is not None
     ]
-    told_version = facts.operator.version if facts.operator.is_kuberay else None
+    told_version = facts.operator.version if profile.is_kuberay else None
     version = lookup(told_version) if told_version else None
 
     def client(name: str, value: float | None, default: float | None, zero: float) -> Setting:
@@ -152,7 +157,7 @@ def _settings(facts: Facts) -> Settings:
     fixed = version if version is not None and not version.has_qps_flags else None
     return Settings(
         version=told_version,
-        is_kuberay=facts.operator.is_kuberay,
+        is_kuberay=profile.is_kuberay,
         concurrency=other(min(workers, default=None), "max_concurrent_reconciles"),
         qps=client("qps", facts.client.qps, fixed.default_qps if fixed else None, ZERO_QPS_MEANS),
         burst=client(

@@ -11,9 +11,9 @@ from advisor.model.raw import Series, SeriesStore
 from advisor.model.signal import Window
 from advisor.signals.curves import Curve, Gauge, all_times, sum_gauges, together, usual_pause
 
-__all__ = ["Instances", "instance_of", "is_foreign"]
+__all__ = ["LEASE", "Instances", "instance_of", "is_foreign"]
 
-_LEADER = "leader_election_master_status"
+LEASE = "leader_election_master_status"
 _START = "process_start_time_seconds"
 _FOREIGN_PREFIXES = ("apiserver_", "container_", "kube_")
 
@@ -52,7 +52,7 @@ class Instances:
         for one in self._by_name.values():
             born = one.starts[:1] if one.starts and begin <= one.starts[0] < one.scrapes[0] else []
             one.counts_from = [*born, *one.scrapes]
-        self._leadership = self.gauge(store.get(_LEADER))
+        self._leadership = self.gauge(store.get(LEASE))
 
     def _note_starts(self, series: Series) -> None:
         instance = self._by_name[instance_of(series.labels)]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from advisor.knowledge import KubeRayVersion, infer
-from advisor.knowledge.programs import EXTERNAL_CALLERS, FIXED_WORKERS
+from advisor.knowledge.recognise import Choice, Seen, recognise
 from advisor.model.raw import SeriesStore, Setup
 from advisor.model.settings import Settings
 from advisor.model.signal import Window
@@ -19,7 +19,7 @@ from advisor.signals.controllers import ControllerSeries, LogShare, controller_s
 from advisor.signals.demand import DemandSeries
 from advisor.signals.demandtrace import TraceBuilder
 from advisor.signals.episodes import CutRules, cut
-from advisor.signals.instances import Instances
+from advisor.signals.instances import LEASE, Instances, is_foreign
 from advisor.signals.logdigest import Key, KeyTotals, LogDigest
 from advisor.signals.logsignals import key_loads, log_signals, namespace_loads, untold_external
 from advisor.signals.names import CORE_SERIES
@@ -30,6 +30,7 @@ from advisor.signals.timeline import make_timeline
 
 __all__ = ["Observations"]
 
+_TELLING_LABELS = frozenset({"container", "job", "namespace", "pod", "service"})
 _MOST_KEYS = 20
 """Keys shown; the rest of a large installation adds nothing that a person reads."""
 
@@ -43,6 +44,7 @@ class Observations:
         timeline: the object changes, empty where there are none.
         setup: version and arguments, as far as known.
         traces: the same object changes as a load; None where there are none.
+        chosen: the profile that somebody chose, and why; None where it is to be recognised.
     """
 
     def __init__(
@@ -52,6 +54,8 @@ class Observations:
         timeline: ObjectTimeline,
         setup: Setup,
         traces: TraceBuilder | None = None,
+        *,
+        chosen: Choice | None = None,
     ) -> None:
         self._store = store
         self._digest = digest
@@ -59,7 +63,10 @@ class Observations:
         self._traces = traces
         self._instances = Instances(store)
         self._controllers, self.controllers_left_out = controller_series(store, self._instances)
-        self._client = ClientSeries(store, self._instances)
+        self.choice = chosen or recognise(_seen(store, [one.name for one in self._controllers]))
+        """What kind of operator it is, and why."""
+        self._profile = self.choice.profile
+        self._client = ClientSeries(store, self._instances, is_kuberay=self._profile.is_kuberay)
         self._process = ProcessSeries(store, self._instances)
         self._demand = DemandSeries(store, timeline, self._instances)
         self._api_server = ApiServerSeries(store)
@@ -117,10 +124,11 @@ class Observations:
         workers = [
             value
             for one in self._controllers
-            if one.name not in FIXED_WORKERS and (value := one.concurrency(window)) is not None
+            if one.name not in self._profile.fixed_workers and (value := one.concurrency(window)) is not None
         ]
         return resolve_settings(
             self._setup,
+            profile=self._profile,
             exposed=self._exposed,
             limiter_silent=self._client.exposes_durations and not self._client.exposes_limiter,
             workers=min(workers) if workers else None,
@@ -130,12 +138,12 @@ class Observations:
 
     def signals(self, window: Window) -> OperatorSignals:
         """All signals of one window."""
-        settings = self.settings(window)
+        settings, callers = self.settings(window), self._profile.external_callers
         totals = self._digest.totals(window)
         controllers = tuple(one.signals(window, self._log_share(one, totals, window)) for one in self._controllers)
         client = self._client.signals(window, limiter_off=settings.limiter_off)
         process = self._process.signals(window, settings.cpu_limit_cores, settings.memory_limit_bytes)
-        inferred = inferred_write_seconds(controllers, client, process, window, EXTERNAL_CALLERS)
+        inferred = inferred_write_seconds(controllers, client, process, window, callers)
         return OperatorSignals(
             window=window,
             settings=settings,
@@ -145,12 +153,13 @@ class Observations:
             demand=self._demand.signals(window),
             log=log_signals(self._digest, window),
             external=untold_external(window),
-            budget=time_budget(controllers, client, process, window, EXTERNAL_CALLERS),
+            budget=time_budget(controllers, client, process, window, callers),
             keys=key_loads(totals, _MOST_KEYS),
             namespaces=namespace_loads(totals),
             queue=self._queue(),
             absent_series=tuple(name for name in CORE_SERIES if name not in self._store.names()),
             api_server=self._api_server.signals(window),
+            profile=self._profile,
         )
 
     def _log_share(self, controller: ControllerSeries, totals: dict[Key, KeyTotals], window: Window) -> LogShare:
@@ -163,19 +172,20 @@ class Observations:
             keys=len(spans) or None,
             control_flow_errors=self._digest.control_flow_errors(window, controller.name) if known else None,
             configured_concurrency=self._configured_concurrency(controller, window),
+            concurrency_flag=self._profile.concurrency.flag_for(controller.name) or "arguments",
         )
 
     def _configured_concurrency(self, controller: ControllerSeries, window: Window) -> float | None:
         """What the flag says of this window: arguments are those of the end, which a restart may have changed."""
         whole = self.whole()
-        if controller.name in FIXED_WORKERS or whole is None:
+        if controller.name in self._profile.fixed_workers or whole is None:
             return None
         then, now = controller.concurrency(window), controller.concurrency(whole)
-        return flag_concurrency(self._setup) if then in (None, now) else None
+        return flag_concurrency(self._setup, self._profile, controller.name) if then in (None, now) else None
 
     def _compatible_releases(self) -> tuple[KubeRayVersion, ...]:
-        """The releases that expose what was seen; none where no controller was."""
-        if not self._controllers:
+        """The releases of KubeRay that expose what was seen; none where no controller was."""
+        if not self._controllers or not self._profile.is_kuberay:
             return ()
         queue = self._store.get("workqueue_adds_total")
         return infer(
@@ -191,3 +201,14 @@ class Observations:
         if any(one.depths for one in self._controllers):
             return "classic"
         return "unknown"
+
+
+def _seen(store: SeriesStore, controllers: Sequence[str]) -> Seen:
+    """What tells of a profile, of the operator's own series."""
+    labels: dict[str, set[str]] = {}
+    for series in store:
+        if not is_foreign(series.name):
+            for label in _TELLING_LABELS & series.labels.keys():
+                labels.setdefault(label, set()).add(series.labels[label])
+    leases = {name for series in store.get(LEASE) if (name := series.labels.get("name"))}
+    return Seen(controllers=controllers, leases=leases, series=store.names(), labels=labels)

@@ -20,11 +20,7 @@ def told_controller(name: str, facts: ControllerFacts) -> ControllerSignals:
     rate, wait = facts.reconciles_per_second, facts.queue_wait_seconds_mean
     active = _active(facts)
     backlog, peak = _backlog(facts, active)
-    utilisation = facts.utilisation
-    if utilisation is None and active is not None and workers:
-        utilisation = min(1.0, active / workers)
-    longest_wait = max((one for one in (wait, _certain(facts.queue_wait_seconds_p99)) if one is not None), default=None)
-    errors = product(facts.error_ratio, rate)
+    errors, blocked = product(facts.error_ratio, rate), _blocked(facts.depth_mean, active, workers)
     bound, estimated = Quality.LOWER_BOUND, Quality.ESTIMATED
     return ControllerSignals(
         controller=name,
@@ -33,34 +29,24 @@ def told_controller(name: str, facts: ControllerFacts) -> ControllerSignals:
         busy_worker_seconds=told.of(product(active, hour), Unit.WORKER_SECONDS, "active_workers_mean over an hour"),
         busy_workers_mean=told.of(active, Unit.COUNT, "active_workers_mean"),
         active_workers_peak=told.none(Unit.COUNT),
-        utilisation=told.of(utilisation, Unit.RATIO, "utilisation"),
+        utilisation=told.of(_utilisation(facts, active), Unit.RATIO, "utilisation"),
         depth_mean=told.of(facts.depth_mean, Unit.COUNT, "depth_mean"),
         depth_peak=told.of(facts.depth_max, Unit.COUNT, "depth_max"),
         depth_end=told.none(Unit.COUNT),
         depth_trend_per_second=told.of(facts.depth_trend_per_second, Unit.PER_SECOND, "depth_trend_per_second"),
-        depth_by_priority=tuple(
-            PriorityDepth(
-                priority,
-                told.of(depth, Unit.COUNT, f"depth_by_priority.{priority}"),
-                told.of(depth, Unit.COUNT, f"depth_by_priority.{priority}", quality=bound),
-            )
-            for priority, depth in facts.depth_by_priority.items()
-        ),
+        depth_by_priority=tuple(_priority(told, *one) for one in facts.depth_by_priority.items()),
         backlog_mean=told.of(backlog, Unit.COUNT, "depth_mean less active_workers_mean", quality=bound),
         backlog_peak=told.of(peak, Unit.COUNT, "depth_max less max_concurrent_reconciles", quality=bound),
-        blocked_ratio=told.of(
-            _blocked(facts.depth_mean, active, workers),
-            Unit.RATIO,
-            "depth_mean beside idle workers",
-            quality=estimated,
-        ),
+        blocked_ratio=told.of(blocked, Unit.RATIO, "depth_mean beside idle workers", quality=estimated),
         adds_per_second=told.of(facts.adds_per_second, Unit.PER_SECOND, "adds_per_second"),
         reconciles=told.of(product(rate, hour), Unit.COUNT, "reconciles_per_second over an hour"),
         reconciles_per_second=told.of(rate, Unit.PER_SECOND, "reconciles_per_second"),
         queue_wait_seconds_mean=told.of(wait, Unit.SECONDS, "queue_wait_seconds_mean"),
         queue_wait_seconds_p99=told.of(facts.queue_wait_seconds_p99, Unit.SECONDS, "queue_wait_seconds_p99"),
         waiting_key_seconds=told.of(product(facts.depth_mean, hour), Unit.KEY_SECONDS, "depth_mean over an hour"),
-        oldest_wait_seconds_peak=told.of(longest_wait, Unit.SECONDS, "queue_wait_seconds_mean or p99", quality=bound),
+        oldest_wait_seconds_peak=told.of(
+            _longest(facts), Unit.SECONDS, "queue_wait_seconds_mean or p99", quality=bound
+        ),
         work_seconds_mean=told.of(facts.reconcile_seconds_mean, Unit.SECONDS, "reconcile_seconds_mean"),
         reconcile_seconds_mean=told.of(facts.reconcile_seconds_mean, Unit.SECONDS, "reconcile_seconds_mean"),
         reconcile_seconds_p99=told.of(facts.reconcile_seconds_p99, Unit.SECONDS, "reconcile_seconds_p99"),
@@ -72,9 +58,7 @@ def told_controller(name: str, facts: ControllerFacts) -> ControllerSignals:
         requeue_after_ratio=told.of(facts.requeue_after_ratio, Unit.RATIO, "requeue_after_ratio"),
         delayed_adds_per_second=told.of(facts.retries_per_second, Unit.PER_SECOND, "retries_per_second"),
         hottest_key_share=told.of(facts.hottest_key_share, Unit.RATIO, "hottest_key_share"),
-        distinct_keys=told.of(
-            None if facts.distinct_keys is None else float(facts.distinct_keys), Unit.COUNT, "distinct_keys"
-        ),
+        distinct_keys=told.of(_float(facts.distinct_keys), Unit.COUNT, "distinct_keys"),
         api_calls_per_reconcile=told.of(facts.api_calls_per_reconcile, Unit.COUNT, "api_calls_per_reconcile"),
         scaling=facts.scaling,
     )
@@ -88,6 +72,21 @@ def _active(facts: ControllerFacts) -> float | None:
     return product(facts.reconciles_per_second, facts.reconcile_seconds_mean) if busy is None else busy
 
 
+def _utilisation(facts: ControllerFacts, active: float | None) -> float | None:
+    """Part of the workers that is busy: as told, or by their number."""
+    workers = facts.max_concurrent_reconciles
+    if facts.utilisation is None and active is not None and workers:
+        return min(1.0, active / workers)
+    return facts.utilisation
+
+
+def _priority(told: Told, priority: str, depth: float) -> PriorityDepth:
+    """The depth at one priority; the mean is the least that the peak was."""
+    name = f"depth_by_priority.{priority}"
+    peak = told.of(depth, Unit.COUNT, name, quality=Quality.LOWER_BOUND)
+    return PriorityDepth(priority, told.of(depth, Unit.COUNT, name), peak)
+
+
 def _backlog(facts: ControllerFacts, active: float | None) -> tuple[float | None, float | None]:
     """Keys that wait for a worker, mean and peak: depth less the keys that their own reconcile may block."""
     mean = None if facts.depth_mean is None or active is None else max(0.0, facts.depth_mean - active)
@@ -95,6 +94,16 @@ def _backlog(facts: ControllerFacts, active: float | None) -> tuple[float | None
     if facts.depth_max is None or workers is None:
         return mean, mean
     return mean, max(mean or 0.0, facts.depth_max - workers)
+
+
+def _longest(facts: ControllerFacts) -> float | None:
+    """The longest wait that is sure."""
+    waits = facts.queue_wait_seconds_mean, _certain(facts.queue_wait_seconds_p99)
+    return max((one for one in waits if one is not None), default=None)
+
+
+def _float(count: int | None) -> float | None:
+    return None if count is None else float(count)
 
 
 def _certain(quantile: float | None) -> float | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from advisor.errors import InputFormatError
+from advisor.knowledge.profiles import PROFILES, built_in
 from advisor.model.facts import ControllerFacts, Facts
 from advisor.sources.strictyaml import load_document, refusal, refuse_unreal, with_place
 
@@ -36,9 +37,22 @@ def _checked(document: object, path: Path) -> Facts:
     try:
         refuse_unreal(facts)
         _check_controllers(facts.get("controllers"))
-        return msgspec.convert(facts, Facts)
+        return _known(msgspec.convert(facts, Facts))
     except msgspec.ValidationError as error:
         raise refusal(error, path, Facts, "docs/facts-format.md") from error
+
+
+def _known(facts: Facts) -> Facts:
+    """The same facts, if the profile that they name is one.
+
+    Raises:
+        ValidationError: it is none.
+    """
+    profile = facts.operator.profile
+    if profile is not None and built_in(profile) is None:
+        names = ", ".join(one.name for one in PROFILES)
+        raise msgspec.ValidationError(f"there is no profile {profile!r}: there are {names} - at `$.operator.profile`")
+    return facts
 
 
 def _check_controllers(controllers: object) -> None:

@@ -17,6 +17,7 @@ from advisor.sources.endpoint import Access as ScrapeAccess
 from advisor.sources.endpoint import Endpoint
 from advisor.sources.fleetspec import FleetEntry, FleetSpec, PrometheusSpec, ScrapeSpec
 from advisor.sources.logtime import duration_seconds
+from advisor.sources.profiles import absolute_profile, check_profile
 from advisor.sources.prometheus.address import Address
 from advisor.sources.prometheus.auth import Access
 from advisor.sources.prometheus.promql import Matcher
@@ -99,6 +100,8 @@ def _entry(given: object, defaults: dict[str, Any]) -> FleetEntry:
         for key in ("version", "args"):
             if key not in given and defaults.get(key) is not None:
                 merged[key] = defaults[key]
+    if "profile" not in given:
+        merged["profile"] = defaults.get("profile")
     return msgspec.convert({key: value for key, value in merged.items() if value is not None}, FleetEntry)
 
 
@@ -107,6 +110,8 @@ def _resolved(entry: FleetEntry, folder: Path) -> FleetEntry:
     changed: dict[str, Any] = {
         kind: str(folder / path) for kind in ("recording", "facts") if (path := getattr(entry, kind)) is not None
     }
+    if entry.profile is not None:
+        changed["profile"] = absolute_profile(entry.profile, folder)
     for kind in ("prometheus", "scrape"):
         source = getattr(entry, kind)
         if source is not None:
@@ -136,6 +141,8 @@ def checked_entry(entry: FleetEntry) -> FleetEntry:
         _check_prometheus(entry.prometheus)
     if entry.scrape is not None:
         _check("$.scrape.urls", scrape_plan, entry.scrape)
+    if entry.profile is not None:
+        _check("$.profile", check_profile, entry.profile)
     args = entry.args
     if isinstance(args, str):
         args = _check("$.args", lambda text: tuple(shlex.split(text)), args)

@@ -70,6 +70,7 @@ class DefaultsSpec(_Part, frozen=True, kw_only=True):
     scrape: ScrapeSpec = ScrapeSpec()
     version: Text | None = None
     args: Text | tuple[str, ...] = ()
+    profile: Text | None = None
 
 
 class FleetEntry(_Part, frozen=True, kw_only=True):
@@ -85,6 +86,7 @@ class FleetEntry(_Part, frozen=True, kw_only=True):
     scrape: ScrapeSpec | None = None
     version: Text | None = None
     args: Text | tuple[str, ...] = ()
+    profile: Text | None = None
 
 
 class FleetSpec(_Part, frozen=True, kw_only=True):

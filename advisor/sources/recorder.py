@@ -29,6 +29,8 @@ class Beside:
     objects: Path | None = None
     version: str | None = None
     args: tuple[str, ...] = ()
+    profile: str | None = None
+    """Name of a profile that comes with the advisor, if somebody chose one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ class Recorder:
             "start": times.start,
             "end": times.end,
             "scrape_interval_seconds": times.interval,
+            **({} if beside.profile is None else {"profile": beside.profile}),
         }
         part = self._folder / f"{_SETUP}.part"
         part.write_bytes(msgspec.json.format(msgspec.json.encode(setup), indent=1) + b"\n")

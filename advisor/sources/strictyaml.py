@@ -1,5 +1,6 @@
 """YAML of a size that people write, strictly checked: each key once, no aliases, no figures that cannot be."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,14 @@ import yaml
 
 from advisor.errors import InputFormatError, InputNotFoundError, nearest
 
-__all__ = ["load_document", "refusal", "refuse_unreal", "with_place", "worded"]
+__all__ = ["line_of", "load_document", "refusal", "refuse_unreal", "with_place", "worded"]
 
 _LARGEST_FIGURE, _SMALLEST_FIGURE = 1e15, 1e-9
 """A petabyte, thirty million years; a nanosecond. Nothing outside is a fact, and products of such would overflow."""
 _UNKNOWN = "Object contains unknown field `"
+_PLACE = re.compile(r"at `\$([^`]*)`")
+_UNKNOWN_KEY = re.compile(r"unknown field `([^`]*)`")
+_STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
 class _Loader(yaml.SafeLoader):
@@ -122,6 +126,37 @@ def _keys(kind: msgspec.inspect.Type) -> set[str]:
     for one in (*getattr(kind, "types", ()), *filter(None, inside)):
         found |= _keys(one)
     return found
+
+
+def line_of(path: Path, message: str) -> int | None:
+    """The line of a file that is YAML which an error with a place is about; None where it has no such place any more.
+
+    Of a key that is unknown or lacking, the line of what it stands in.
+    """
+    found = _PLACE.search(message)
+    try:
+        node = yaml.compose(path.read_bytes(), Loader=yaml.SafeLoader)
+    except (OSError, yaml.YAMLError):
+        return None
+    unknown = _UNKNOWN_KEY.search(message)
+    steps = _STEP.findall(found[1]) if found else []
+    return _line_below(node, [*steps, (unknown[1], "")] if unknown else steps)
+
+
+def _line_below(node: yaml.Node | None, steps: list[tuple[str, str]]) -> int | None:
+    """The line of what the steps lead to, or of the last thing that is there on the way."""
+    line: int | None = None if node is None else node.start_mark.line + 1
+    for key, index in steps:
+        if isinstance(node, yaml.MappingNode) and key:
+            pair = next((one for one in node.value if one[0].value == key), None)
+        elif isinstance(node, yaml.SequenceNode) and index.isdigit():
+            pair = next(((one, one) for one in node.value[int(index) : int(index) + 1]), None)
+        else:
+            return line  # of a mapping with free keys no key is named
+        if pair is None:
+            return line
+        line, node = pair[0].start_mark.line + 1, pair[1]
+    return line
 
 
 def refuse_unreal(value: object, place: str = "$") -> None:

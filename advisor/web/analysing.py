@@ -90,7 +90,7 @@ def _loaded(task: Task) -> Loaded:
 def told_of(spec: OperatorSpec) -> Setup:
     """What the configuration says of an operator beside its source."""
     assert isinstance(spec.args, tuple)  # noqa: S101 - they are words once the configuration is read
-    return Setup(version=spec.version, args=spec.args)
+    return Setup(version=spec.version, args=spec.args, profile=spec.profile)
 
 
 def access_to(spec: ScrapeSpec | SidecarSpec) -> Access:

@@ -11,6 +11,7 @@ from advisor.sources.endpoint import Access
 from advisor.sources.fleetfile import checked_entry, file_stem
 from advisor.sources.fleetspec import FleetEntry, Name, PrometheusSpec, ScrapeSpec, Text
 from advisor.sources.logtime import duration_seconds
+from advisor.sources.profiles import absolute_profile
 from advisor.sources.sidecar import address
 from advisor.sources.strictyaml import refuse_unreal, with_place, worded
 
@@ -54,6 +55,7 @@ class OperatorSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     fleet: PrometheusSpec | None = None
     version: Text | None = None
     args: Text | tuple[str, ...] = ()
+    profile: Text | None = None
 
     @property
     def kind(self) -> str:
@@ -74,6 +76,7 @@ class OperatorSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             scrape=self.scrape,
             version=self.version,
             args=self.args,
+            profile=self.profile,
         )
 
 
@@ -83,6 +86,7 @@ class _Defaults(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     prometheus: PrometheusSpec = PrometheusSpec()
     scrape: ScrapeSpec = ScrapeSpec()
     sidecar: SidecarSpec = SidecarSpec(url=_STAND_IN)
+    profile: Text | None = None
 
 
 def read_operators(
@@ -148,6 +152,8 @@ def _operator(given: object, defaults: dict[str, dict[str, Any]], folder: Path, 
         if isinstance(table, dict):
             own = {"last": f"{last_seconds:g}s"} if kind in ("prometheus", "fleet") else {}
             merged[kind] = {**own, **defaults.get("prometheus" if kind == "fleet" else kind, {}), **table}
+    if defaults.get("profile") is not None:
+        merged.setdefault("profile", defaults["profile"])
     spec = _resolved(msgspec.convert(merged, OperatorSpec), folder)
     kinds = [kind for kind in KINDS if getattr(spec, kind) is not None]
     if len(kinds) != 1:
@@ -160,7 +166,9 @@ def _checked(spec: OperatorSpec) -> OperatorSpec:
     if spec.sidecar is not None:
         _check_sidecar(spec.sidecar)
         # A stand-in, so that name and arguments are looked at in the one place that knows how.
-        stand_in = FleetEntry(name=spec.name, recording="none", version=spec.version, args=spec.args)
+        stand_in = FleetEntry(
+            name=spec.name, recording="none", version=spec.version, args=spec.args, profile=spec.profile
+        )
         return msgspec.structs.replace(spec, args=checked_entry(stand_in).args)
     try:
         entry = checked_entry(spec.entry())
@@ -205,6 +213,8 @@ def _resolved(spec: OperatorSpec, folder: Path) -> OperatorSpec:
         if isinstance(source, PrometheusSpec):
             files["header_files"] = {name: str(folder / path) for name, path in source.header_files.items()}
         changed[kind] = msgspec.structs.replace(source, **files)
+    if spec.profile is not None:
+        changed["profile"] = absolute_profile(spec.profile, folder)
     return msgspec.structs.replace(spec, **changed)
 
 
@@ -254,6 +264,8 @@ def shown_operator(spec: OperatorSpec) -> str:
     ]
     if spec.version is not None:
         told.append(f"version={spec.version}")
+    if spec.profile is not None:
+        told.append(f"profile={spec.profile}")
     if spec.args:
         # Only options' names would not do: they are what is watched, and hold no secret in KubeRay.
         told.append(f"args={' '.join(spec.args)}")

@@ -18,6 +18,7 @@ from advisor.signals.sidecarnames import SIDECAR_SELECTION
 from advisor.sources.fleetfile import access_of, scrape_plan
 from advisor.sources.fleetspec import PrometheusSpec, ScrapeSpec
 from advisor.sources.logtime import duration_seconds
+from advisor.sources.profiles import chosen_profile
 from advisor.sources.prometheus.client import PrometheusClient
 from advisor.sources.prometheus.discovery import Where, find_operators
 from advisor.sources.prometheus.promql import Matcher
@@ -173,7 +174,7 @@ class KeptTarget:
 
 @dataclass(frozen=True, slots=True)
 class StoreDiscovery:
-    """Every KubeRay operator of one store; a discovery of the scheduler.
+    """Every operator of one store, KubeRay's or those of a profile; a discovery of the scheduler.
 
     Attributes:
         spec: the store, as ``fleet``.
@@ -202,11 +203,12 @@ class StoreDiscovery:
         """
         store = self.spec.fleet
         assert store is not None  # noqa: S101 - that is what it is made for
-        where = _where(store)
+        told = told_of(self.spec)
+        where = _where(store, told.profile)
         now = self.way.clock.wall()
         with PrometheusClient(store.url or "", access_of(store)) as client:
             found = find_operators(client, where, Window(now - duration_seconds(store.last), now))
-        entries = discovered(found, store, narrowed=where.narrows, told=told_of(self.spec))
+        entries = discovered(found, store, narrowed=where.narrows, told=told, profile=where.profile)
         return tuple(
             OperatorTarget(
                 OperatorSpec(
@@ -214,6 +216,7 @@ class StoreDiscovery:
                     prometheus=entry.prometheus,
                     version=entry.version,
                     args=entry.args,
+                    profile=entry.profile,
                 ),
                 self.way,
             )
@@ -221,9 +224,16 @@ class StoreDiscovery:
         )
 
 
-def _where(spec: PrometheusSpec) -> Where:
-    matchers = tuple(map(Matcher.parse, spec.matchers))
-    return Where(spec.cluster or "", spec.cluster_label or "", spec.namespace or "", spec.job or "", matchers)
+def _where(spec: PrometheusSpec, profile: str | None) -> Where:
+    matchers, chosen = tuple(map(Matcher.parse, spec.matchers)), chosen_profile(profile)
+    return Where(
+        spec.cluster or "",
+        spec.cluster_label or "",
+        spec.namespace or "",
+        spec.job or "",
+        matchers,
+        None if chosen is None else chosen.profile,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """What careful people said about public incidents, against what is said from the same facts."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,3 +95,18 @@ def test_the_evaluation_is_ignored(shared: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare.yaml"
     bare.write_text(yaml.safe_dump({k: v for k, v in document.items() if k not in EVALUATION_KEYS}), encoding="utf-8")
     assert render_json(report(bare)) == render_json(report(path))
+
+
+OF_KUBERAY = re.compile(r"Ray|--qps|--burst|--reconcile-concurrency|kuberay-operator|kuberay_")
+
+
+def test_nothing_of_kuberay_is_said_of_other_operators(shared: Path) -> None:
+    """Reports on other operators name no flag, release or kind of KubeRay's; each says by which profile it goes."""
+    others = 0
+    for path, _ in cases(shared):
+        made = report(path)
+        assert made.profile is not None
+        if made.profile.name != "kuberay":
+            others += 1
+            assert OF_KUBERAY.findall(render_json(made)) == [], path.name
+    assert others

@@ -51,7 +51,7 @@ def test_the_tables_have_the_keys_that_are_read(name: str, kind: type[msgspec.St
 
 def test_defaults_are_told() -> None:
     """What may have a default stands in its section."""
-    assert keys(fleetspec.DefaultsSpec) == {"prometheus", "scrape", "version", "args"}
+    assert keys(fleetspec.DefaultsSpec) == {"prometheus", "scrape", "version", "args", "profile"}
     for key in keys(fleetspec.DefaultsSpec):
         assert f"`{key}`" in section("defaults")
 

@@ -10,8 +10,8 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +37,8 @@ class Module:
     copies: Mapping[str, tuple[str, str]]
     tags: str = ""
     """Build tags."""
+    stamps: Mapping[str, str] = field(default_factory=dict)
+    """Variables that the linker sets, each to the release of a dependency: what a program says that it is."""
 
     @property
     def folder(self) -> Path:
@@ -45,7 +47,8 @@ class Module:
 
     def key(self) -> str:
         """A digest of everything it is built from; tests do not count."""
-        digest = hashlib.sha256(f"{self.programs}{self.copies}{self.tags}".encode())
+        stamps = str(self.stamps) if self.stamps else ""
+        digest = hashlib.sha256(f"{self.programs}{self.copies}{self.tags}{stamps}".encode())
         for path in sorted({path for pattern in _SOURCES for path in self.folder.glob(pattern)}):
             if not path.name.endswith("_test.go"):
                 digest.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
@@ -70,6 +73,8 @@ MODULES: Final = (
             "kube-apiserver": f"{_KUBERNETES}/kube-apiserver",
         },
         {"stages": ("sigs.k8s.io/kwok", "kustomize/stage/*/fast/*.yaml")},
+        # Else it says v0.0.0, and helm takes it for older than any chart asks for.
+        stamps={"k8s.io/component-base/version.gitVersion": "k8s.io/kubernetes"},
     ),
     Module("helm", {"helm": "helm.sh/helm/v4/cmd/helm"}, {}),
     # Without the clients of every cloud that it could discover targets in.
@@ -108,9 +113,10 @@ class Toolbox:
             raise BuildError(f"{name} is not built; run: make lab-build")
         return self.places[name]
 
-    def missing(self) -> list[str]:
-        """Programs that are not built."""
-        return [program for module in MODULES for program in module.programs if program not in self.places]
+    def missing(self, needed: Iterable[str] | None = None) -> list[str]:
+        """What is not built: of these, or of all programs."""
+        names = [program for module in MODULES for program in module.programs] if needed is None else needed
+        return [name for name in names if name not in self.places]
 
 
 def toolbox(cache: Path | None = None) -> Toolbox:
@@ -163,8 +169,10 @@ def _build_module(module: Module, place: Path) -> None:
     part = place.with_name(f"{place.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
+    stamps = "".join(f" -X {name}={release(module.name, path)}" for name, path in module.stamps.items())
     for program, package in module.programs.items():
-        _go(module, "build", "-trimpath", f"-tags={module.tags}", "-ldflags=-s -w", "-o", str(part / program), package)
+        linked = f"-ldflags=-s -w{stamps}"
+        _go(module, "build", "-trimpath", f"-tags={module.tags}", linked, "-o", str(part / program), package)
     for folder, (dependency, pattern) in module.copies.items():
         _copy(Path(_directory(module, dependency)), pattern, part / folder)
     part.rename(place)

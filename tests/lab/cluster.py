@@ -13,6 +13,7 @@ __all__ = ["NAMESPACES", "Cluster"]
 
 NAMESPACES: Final = ("team-a", "team-b", "team-c")
 _MERGE_PATCH: Final = {"Content-Type": "application/merge-patch+json"}
+_APPLY_PATCH: Final = {"Content-Type": "application/apply-patch+yaml"}
 _RAY: Final = "/apis/ray.io/v1"
 _GONE: Final = 404
 _CONFLICT: Final = 409
@@ -67,6 +68,22 @@ class Cluster:
     def post(self, path: str, body: dict[str, Any], *, may_exist: bool = False) -> None:
         """Create an object."""
         self._call("POST", path, (_CONFLICT,) if may_exist else (), json=body)
+
+    def create(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Create something, and what the server made of it, such as the token of a request for one."""
+        return self._call("POST", path, json=body)
+
+    def token(self, namespace: str, account: str) -> str:
+        """A token of a service account."""
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
+        body: dict[str, Any] = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        token: str = self.create(path, body)["status"]["token"]
+        return token
+
+    def apply(self, path: str, body: dict[str, Any], *, is_trial: bool = False) -> dict[str, Any]:
+        """Apply an object on the server's side, as `kubectl apply --server-side` does; ``is_trial`` changes nothing."""
+        parameters = {"fieldManager": "kuberay-lab", "force": "true"} | ({"dryRun": "All"} if is_trial else {})
+        return self._call("PATCH", path, params=parameters, json=body, headers=_APPLY_PATCH)
 
     def patch(self, path: str, body: dict[str, Any], *, may_fail: bool = False) -> None:
         """Merge into an object; ``may_fail`` is for one that may be gone or change meanwhile."""

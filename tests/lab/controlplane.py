@@ -19,6 +19,7 @@ import yaml
 from tests.lab.binaries import Toolbox
 from tests.lab.cluster import NAMESPACES, Cluster
 from tests.lab.processes import LabError, Process, Processes, wait_until
+from tests.lab.rayobjects import PLURALS
 from tests.lab.scenario import Faults
 
 __all__ = ["OPERATOR_NAMESPACE", "ControlPlane", "free_ports"]
@@ -56,6 +57,14 @@ class _Ports:
 
 class ControlPlane:
     """Everything but the operator, in a folder of its own."""
+
+    controllers: Sequence[str] = (
+        "garbage-collector-controller",
+        "namespace-controller",
+        "job-controller",
+        "endpoints-controller",
+    )
+    """Those of Kubernetes' own that a load needs."""
 
     def __init__(self, tools: Toolbox, folder: Path) -> None:
         self._tools = tools
@@ -96,7 +105,7 @@ class ControlPlane:
         self._wait("the API server", self.cluster.is_up)
         for name, port, arguments in (
             ("kube-scheduler", self._ports.scheduler, ()),
-            ("kube-controller-manager", self._ports.manager, (_controllers(),)),
+            ("kube-controller-manager", self._ports.manager, (f"--controllers={','.join(self.controllers)}",)),
         ):
             certificates = f"--cert-dir={self._folder / 'certificates'}"
             own = (self._kubeconfig(), "--leader-elect=false", "--bind-address=127.0.0.1", f"--secure-port={port}")
@@ -233,13 +242,10 @@ class ControlPlane:
     def _kinds_are_served(self) -> bool:
         try:
             self.cluster.ray_clusters()
+            served = {one["name"] for one in self.cluster.get("/apis/ray.io/v1")["resources"]}
         except (LabError, json.JSONDecodeError):
             return False
-        return True
-
-
-def _controllers() -> str:
-    return "--controllers=garbage-collector-controller,namespace-controller,job-controller,endpoints-controller"
+        return served >= set(PLURALS.values())
 
 
 def _kubeconfig(server: str, token: str) -> dict[str, Any]:

@@ -70,7 +70,9 @@ class Laboratory:
 
 
 @contextlib.contextmanager
-def laboratory(tools: Toolbox, say: Callable[[str], None], *, keep: Path | None = None) -> Iterator[Laboratory]:
+def laboratory(
+    tools: Toolbox, say: Callable[[str], None], *, keep: Path | None = None, plane: type[ControlPlane] = ControlPlane
+) -> Iterator[Laboratory]:
     """A lab that is up; afterwards nothing is left of it, unless ``keep`` names a folder for its logs.
 
     Raises:
@@ -79,7 +81,7 @@ def laboratory(tools: Toolbox, say: Callable[[str], None], *, keep: Path | None 
     """
     folder = keep or Path(tempfile.mkdtemp(prefix="kuberay-lab-"))
     folder.mkdir(parents=True, exist_ok=True)
-    lab = Laboratory(tools, folder, ControlPlane(tools, folder), make_container(f"kuberay-lab-{os.getpid()}"), say)
+    lab = Laboratory(tools, folder, plane(tools, folder), make_container(f"kuberay-lab-{os.getpid()}"), say)
     try:
         lab.plane.up()
         yield lab

@@ -1,6 +1,7 @@
-"""A Prometheus that scrapes the lab's operator, for those who look at it by hand."""
+"""A Prometheus in the lab: of the operator, for those who look at it by hand, or of whatever a test says."""
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import yaml
 
@@ -10,7 +11,7 @@ from tests.lab.laboratory import Laboratory
 from tests.lab.operator import Operator
 from tests.lab.processes import Process
 
-__all__ = ["start_prometheus"]
+__all__ = ["run_prometheus", "start_prometheus"]
 
 _INTERVAL: Final = "5s"
 
@@ -22,8 +23,13 @@ def start_prometheus(lab: Laboratory, tools: Toolbox, operator: Operator) -> str
         {"job_name": name, "static_configs": [{"targets": [address.split("/")[2]], "labels": {"namespace": "kuberay"}}]}
         for name, address in targets.items()
     ]
+    return run_prometheus(lab, tools, jobs)
+
+
+def run_prometheus(lab: Laboratory, tools: Toolbox, jobs: Sequence[dict[str, Any]], interval: str = _INTERVAL) -> str:
+    """Start one with these scrape jobs; the address that it will answer at."""
     path = lab.folder / "prometheus.yml"
-    settings = {"global": {"scrape_interval": _INTERVAL}, "scrape_configs": jobs}
+    settings = {"global": {"scrape_interval": interval, "scrape_timeout": interval}, "scrape_configs": list(jobs)}
     path.write_text(yaml.safe_dump(settings), encoding="utf-8")
     (port,) = free_ports(1)
     arguments = (

@@ -21,7 +21,7 @@ from tests.lab.operator import Operator
 from tests.lab.processes import Process, wait_until
 from tests.lab.scenario import Create, Faults, OperatorSettings, Part, Rule, Step
 
-__all__ = ["Phase", "run_sidecar", "sidecar"]
+__all__ = ["Phase", "run_sidecar", "samples", "sidecar"]
 
 _START_SECONDS: Final = 60.0
 _HOLD_SECONDS: Final = 4.0
@@ -70,17 +70,17 @@ class _Reader:
 
     def look(self) -> None:
         """Read both once."""
-        own = _samples(self._operator)
+        own = samples(self._operator)
         for labels, value in own.get("workqueue_depth", ()):
             if labels["controller"] == _CONTROLLER:
                 self.depths.setdefault(labels["priority"], []).append(value)
-        for labels, value in _samples(self._address).get("kuberay_advisor_shadow_depth_error", ()):
+        for labels, value in samples(self._address).get("kuberay_advisor_shadow_depth_error", ()):
             if labels["controller"] == _CONTROLLER:
                 self.errors.setdefault(labels["priority"], []).append(abs(value))
 
     def totals(self) -> tuple[dict[str, float], dict[str, float]]:
         """The operator's counters, and the sidecar's: reconciles, hand-offs and their wait."""
-        own, mine = _samples(self._operator), _samples(self._address)
+        own, mine = samples(self._operator), samples(self._address)
         return (
             {
                 "reconciles": _sum(own, "controller_runtime_reconcile_total"),
@@ -188,7 +188,8 @@ def _text(address: str) -> str:
         return ""
 
 
-def _samples(address: str) -> dict[str, list[tuple[dict[str, str], float]]]:
+def samples(address: str) -> dict[str, list[tuple[dict[str, str], float]]]:
+    """Labels and value of each sample at an address by its name; none where nobody answers."""
     found: dict[str, list[tuple[dict[str, str], float]]] = {}
     for family in text_string_to_metric_families(_text(address)):
         for sample in family.samples:
@@ -196,5 +197,5 @@ def _samples(address: str) -> dict[str, list[tuple[dict[str, str], float]]]:
     return found
 
 
-def _sum(samples: dict[str, list[tuple[dict[str, str], float]]], name: str) -> float:
-    return sum(value for labels, value in samples.get(name, ()) if labels.get("controller") == _CONTROLLER)
+def _sum(found: dict[str, list[tuple[dict[str, str], float]]], name: str) -> float:
+    return sum(value for labels, value in found.get(name, ()) if labels.get("controller") == _CONTROLLER)

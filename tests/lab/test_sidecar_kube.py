@@ -20,14 +20,15 @@ from advisor.sidecar.embedded import EmbeddedOperator
 from advisor.sidecar.kube.client import ClientSettings, KubeClient, connect
 from advisor.sidecar.kube.kinds import KINDS, Selection
 from advisor.sidecar.kube.reading import KubeError, LogRequest
+from tests.lab.apionly import API_ONLY, ApiOnly
 from tests.lab.binaries import toolbox
-from tests.lab.controlplane import OPERATOR_NAMESPACE, ControlPlane
+from tests.lab.controlplane import OPERATOR_NAMESPACE
 from tests.lab.processes import wait_until
 from tests.lab.rayobjects import PLURALS, ray_object
 from tests.sidecar.apiserver import write_kubeconfig
 from tests.support import ROOT
 
-_MISSING: Final = [name for name in ("etcd", "kube-apiserver", "crds") if name not in toolbox().places]
+_MISSING: Final = toolbox().missing(API_ONLY)
 pytestmark = [
     pytest.mark.skipif(bool(_MISSING), reason=f"the lab is not built ({', '.join(_MISSING)}); make lab-build"),
     pytest.mark.timeout(300),
@@ -83,39 +84,10 @@ print(json.dumps({
 """
 
 
-class _ApiOnly(ControlPlane):
-    """etcd and an API server that knows the Ray kinds; nothing reacts to anything."""
-
-    def up(self) -> None:
-        """Start both."""
-        self._write_files()
-        self._start("etcd", *self._etcd())
-        self._start("kube-apiserver", *self._api_server())
-        self._wait("the API server", self.cluster.is_up)
-        self._install()
-        self._wait("the Ray kinds", self._kinds_are_served)
-
-    def compact(self) -> None:
-        """Let etcd forget all versions but the last."""
-        etcd = f"http://127.0.0.1:{self._ports.etcd}/v3/kv"
-        status = httpx.post(f"{etcd}/range", json={"key": "AA=="}, trust_env=False).json()
-        revision = status["header"]["revision"]
-        answer = httpx.post(f"{etcd}/compaction", json={"revision": revision, "physical": True}, trust_env=False)
-        assert answer.is_success, answer.text
-
-    def token(self, account: str) -> str:
-        """A token of a service account."""
-        path = f"/api/v1/namespaces/{OPERATOR_NAMESPACE}/serviceaccounts/{account}/token"
-        body: dict[str, Any] = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-        answer = self.cluster._call("POST", path, json=body)
-        token: str = answer["status"]["token"]
-        return token
-
-
 @pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_ApiOnly]:
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiOnly]:
     """An API server for all of these tests."""
-    plane = _ApiOnly(toolbox(), tmp_path_factory.mktemp("plane"))
+    plane = ApiOnly(toolbox(), tmp_path_factory.mktemp("plane"))
     try:
         plane.up()
         yield plane
@@ -124,7 +96,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_ApiOnly]:
 
 
 @pytest.fixture(scope="module")
-def token(plane: _ApiOnly) -> str:
+def token(plane: ApiOnly) -> str:
     """The token of a service account with the chart's rights."""
     metadata = {"name": "sidecar"}
     plane.cluster.post(
@@ -160,7 +132,7 @@ def token(plane: _ApiOnly) -> str:
 
 
 @pytest.fixture
-def client(plane: _ApiOnly, token: str, tmp_path: Path) -> Iterator[KubeClient]:
+def client(plane: ApiOnly, token: str, tmp_path: Path) -> Iterator[KubeClient]:
     """The product's client with that token."""
     path = write_kubeconfig(tmp_path / "kubeconfig", plane.api_address, token)
     client = connect(ClientSettings(kubeconfig=path, qps=-1.0), Cancellation())
@@ -168,7 +140,7 @@ def client(plane: _ApiOnly, token: str, tmp_path: Path) -> Iterator[KubeClient]:
     client.close()
 
 
-def test_the_charts_rights_allow_all_that_is_read(plane: _ApiOnly, client: KubeClient) -> None:
+def test_the_charts_rights_allow_all_that_is_read(plane: ApiOnly, client: KubeClient) -> None:
     """Lists, watches and gets of each kind, and a Pod's log, of which there is none here: no kubelet answers."""
     plane.cluster.create_ray(ray_object("RayCluster", "team-a", "rbac", 0))
     for kind in KINDS.values():
@@ -180,7 +152,7 @@ def test_the_charts_rights_allow_all_that_is_read(plane: _ApiOnly, client: KubeC
     assert no_pod.value.status == 404
 
 
-def test_every_write_is_refused(plane: _ApiOnly, token: str) -> None:
+def test_every_write_is_refused(plane: ApiOnly, token: str) -> None:
     """Each write verb on each kind, and any access to Secrets, with the token of the chart's rights."""
     expected: list[tuple[str, str]] = []
     refused: list[tuple[str, str]] = []
@@ -210,7 +182,7 @@ def test_every_write_is_refused(plane: _ApiOnly, token: str) -> None:
     assert refused == expected
 
 
-def test_a_restart_and_lost_versions_are_survived(plane: _ApiOnly, client: KubeClient) -> None:
+def test_a_restart_and_lost_versions_are_survived(plane: ApiOnly, client: KubeClient) -> None:
     """After each the caches show what the server has, without a restart of anything here."""
     looked: dict[str, bool] = {}
     operator = EmbeddedOperator(
@@ -240,7 +212,7 @@ def test_a_restart_and_lost_versions_are_survived(plane: _ApiOnly, client: KubeC
 
 
 @pytest.mark.skipif(os.environ.get(_WITH_SIZE) != "1", reason=f"takes a minute and a half; {_WITH_SIZE}=1 runs it")
-def test_a_thousand_clusters_and_five_thousand_pods(plane: _ApiOnly, token: str, tmp_path: Path) -> None:
+def test_a_thousand_clusters_and_five_thousand_pods(plane: ApiOnly, token: str, tmp_path: Path) -> None:
     """At the limits that clients have by default; memory after the sync and at its peak."""
     _create_many(plane)
     path = write_kubeconfig(tmp_path / "kubeconfig", plane.api_address, token)
@@ -257,7 +229,7 @@ def test_a_thousand_clusters_and_five_thousand_pods(plane: _ApiOnly, token: str,
     assert measured["stop_seconds"] < 2.0
 
 
-def _create_many(plane: _ApiOnly) -> None:
+def _create_many(plane: ApiOnly) -> None:
     """RayClusters with Pods of a usual size that belong to them; nothing runs."""
 
     def create(number: int) -> None:

@@ -1,5 +1,6 @@
 import pytest
 
+from advisor.knowledge.profiles import GENERIC, built_in
 from advisor.knowledge.versions import VERSIONS, latest
 from advisor.model.raw import Setup
 from advisor.model.settings import Setting, Settings, SettingSource
@@ -177,3 +178,33 @@ class TestVersionFromWhatIsExposed:
             Setup(version=version, args=args), limiter_silent=True, workers=None, cpu_limit=None, memory_limit=None
         )
         assert found.qps.value == qps
+
+
+class TestOtherOperators:
+    """Their profile says which flags they have, and what holds by default."""
+
+    @pytest.mark.parametrize(
+        ("args", "value", "source", "detail"),
+        [
+            (("--qps=33",), 33.0, ARGUMENT, "--qps"),
+            (("--qps", "0"), 5.0, ARGUMENT, "--qps=0, which is client-go's default"),
+            (("--other",), 20.0, DEFAULT, "default of Argo Workflows: field cases, section 4"),
+            ((), None, UNKNOWN, "--qps is in no metric and the arguments do not tell it"),
+        ],
+    )
+    def test_a_known_flag(self, args: tuple[str, ...], value: float | None, source: SettingSource, detail: str) -> None:
+        """The arguments go first; the default stands in only where they are known and do not set it."""
+        profile = built_in("argo-workflows")
+        assert profile is not None
+        setup = Setup(version="3.6.0", args=args)
+        found = resolve_settings(setup, profile=profile, workers=None, cpu_limit=None, memory_limit=None)
+        assert (found.qps.value, found.qps.source) == (value, source)
+        assert found.qps.detail.startswith(detail)
+        assert (found.version, found.is_kuberay) == (None, False)
+
+    def test_nothing_is_assumed_of_any_operator(self) -> None:
+        """Without a flag that is known, arguments that look like KubeRay's are not taken for it."""
+        setup = Setup(version="1.7.0", args=("--qps=33", "--reconcile-concurrency=4"))
+        found = resolve_settings(setup, profile=GENERIC, workers=None, cpu_limit=None, memory_limit=None)
+        assert [one.known for one in (found.qps, found.burst, found.concurrency)] == [False] * 3
+        assert found.qps.detail == "qps is in no metric, and no flag of controller-runtime is known"

@@ -206,7 +206,7 @@ class TestSetup:
         source = recording(tmp_path, setup__json=json.dumps(more | KNOWN | {"operator": 3}).encode())
         assert source.setup() == msgspec.convert(KNOWN, Setup)
         assert source.notes == []
-        assert set(Setup.__struct_fields__) == {"version", "args", "start", "end"}
+        assert set(Setup.__struct_fields__) == {"version", "args", "start", "end", "profile"}
 
     @pytest.mark.parametrize(
         ("member", "value"), [("version", 7), ("args", "--qps=5"), ("args", ["x", 5]), ("start", "10"), ("end", [])]

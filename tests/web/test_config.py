@@ -7,6 +7,7 @@ import pytest
 from advisor.errors import SettingsError
 from advisor.web.config import load_config, print_config, reload_config
 from advisor.web.configkeys import KEYS
+from advisor.web.configoperators import shown_operator
 
 FILE = """\
 [listen]
@@ -38,6 +39,7 @@ prometheus = {cluster = "prod-eu"}
 
 [[operators]]
 name = "us"
+profile = "own.yaml"
 [operators.scrape]
 urls = ["http://10.0.0.7:8080/metrics?key=hidden"]
 interval = "10s"
@@ -50,6 +52,7 @@ bearer_token_file = "car-token"
 
 [[operators]]
 name = "all"
+profile = "flux"
 [operators.fleet]
 namespace = "ray"
 last = "6h"
@@ -106,6 +109,8 @@ def test_operators(file: Path) -> None:
     assert (eu.prometheus.cluster, eu.prometheus.tenant, eu.prometheus.last) == ("prod-eu", "platform", "3600s")
     assert eu.prometheus.ca_file == str(file.parent / "ca.pem")
     assert (eu.version, eu.args) == ("1.7.0", ("--qps=30", "--burst=60"))
+    profiles = [one.profile for one in (eu, us, car, every)]
+    assert profiles == [None, str(file.parent / "own.yaml"), None, "flux"]
     assert us.scrape is not None
     assert (us.scrape.urls, us.scrape.interval) == (("http://10.0.0.7:8080/metrics?key=hidden",), "10s")
     assert car.sidecar is not None
@@ -334,3 +339,26 @@ def test_every_setting_is_in_the_documentation() -> None:
     """docs/service-configuration.md names each setting."""
     page = (Path(__file__).parents[2] / "docs" / "service-configuration.md").read_text()
     assert [key.name for key in KEYS if f"`{key.name}`" not in page] == []
+
+
+def test_a_profile_for_all(tmp_path: Path) -> None:
+    """Operators that name none have that of the defaults, and an unknown one is an error with its place."""
+    path = tmp_path / "advisor.toml"
+    text = """
+[defaults]
+profile = "generic"
+[[operators]]
+name = "a"
+sidecar = {url = "http://10.0.0.8:8090"}
+[[operators]]
+name = "b"
+profile = "kueue"
+prometheus = {url = "http://10.0.0.9"}
+"""
+    path.write_text(text, encoding="utf-8")
+    operators = load_config(path, {}, {}).operators
+    assert [one.profile for one in operators] == ["generic", "kueue"]
+    assert "profile=kueue" in shown_operator(operators[1])
+    path.write_text(text.replace("kueue", "kueu"), encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"did you mean kueue\?.* at `operators\[1\]\.profile`"):
+        load_config(path, {}, {})

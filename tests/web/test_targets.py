@@ -355,6 +355,17 @@ def test_a_whole_store() -> None:
     assert first.limit_seconds == 35.0
 
 
+def test_a_store_of_another_profile() -> None:
+    """Its operators are looked for in place of KubeRay's, and analysed with it."""
+    marks = [mark("ray-a"), mark("flux-system", "kustomization")]
+    with stores.serving(stores.succeed(marks)) as server:
+        config = configured({"name": "dev", "fleet": {"url": server.url}, "profile": "flux"})
+        (store,) = run_of(config).discoveries
+        (target,) = store.find(GOING)
+    assert isinstance(target, OperatorTarget)
+    assert (target.name, target.spec.profile) == ("dev/flux-system/operator", "flux")
+
+
 def test_a_store_without_operators() -> None:
     """It is a failure of the store's own name, and not silence."""
     with stores.serving(stores.succeed([])) as server:

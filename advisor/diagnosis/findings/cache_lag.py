@@ -70,7 +70,11 @@ def _surplus(case: Case) -> Finding | None:
             evidence("time they took", demand.drain_seconds),
         ),
         checks=(check("Are these events or retries?", "conflicts and errors are not what is counted", refuted=None),),
-        next_steps=("upgrade: from KubeRay 1.3 on scale expectations wait for the cache",),
+        next_steps=(
+            "upgrade: from KubeRay 1.3 on scale expectations wait for the cache"
+            if case.signals.profile.is_kuberay
+            else "look whether the operator waits until its cache shows what it has just created",
+        ),
         lost_seconds=case.lost_seconds,
     )
 

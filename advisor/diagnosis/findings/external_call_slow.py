@@ -29,6 +29,17 @@ _PAGE = Page(
 )
 
 
+_SUCH_AS = ", such as Ray dashboards"
+_KUBERAY_STEPS = (
+    "look for time-outs and slow answers of the dashboards in the log (Failed to get job info)",
+    "check the network path to the head services, or the Kubernetes proxy if it is used",
+)
+_OTHER_STEPS = (
+    "look for time-outs and slow answers of what the operator calls in its log",
+    "check the network path to it, and whether calls have a time-out",
+)
+
+
 def _severity(case: Case) -> Severity:
     """As the wait is; calls that time out are worth a warning even where nobody waits yet."""
     if case.harm is Severity.INFO and case.signals.external.timeouts_per_second.or_else(0.0) > 0.0:
@@ -43,6 +54,7 @@ def _examine(case: Case) -> Finding | None:
     worst = max(case.external_controllers, key=lambda one: one.busy_worker_seconds.or_else(0.0))
     measured = signals.budget.external.known
     share = signals.budget.external.or_else(causes.external_controllers_busy_share(case))
+    kuberay = signals.profile.is_kuberay
     return finding(
         case,
         FindingCode.EXTERNAL_CALL_SLOW,
@@ -50,8 +62,8 @@ def _examine(case: Case) -> Finding | None:
         severity=_severity(case),
         confidence=Confidence.HIGH if measured else Confidence.MEDIUM,
         summary=(
-            f"Workers of {worst.controller} wait for answers from outside, such as Ray dashboards: API server, limiter "
-            f"and CPU together cannot explain their time."
+            f"Workers of {worst.controller} wait for answers from outside{_SUCH_AS if kuberay else ''}: API server, "
+            f"limiter and CPU together cannot explain their time."
         ),
         shown=(
             evidence("share of busy worker time outside API server, limiter and CPU", signals.budget.external),
@@ -68,10 +80,7 @@ def _examine(case: Case) -> Finding | None:
                 refuted=False if measured else None,
             ),
         ),
-        next_steps=(
-            "look for time-outs and slow answers of the dashboards in the log (Failed to get job info)",
-            "check the network path to the head services, or the Kubernetes proxy if it is used",
-        ),
+        next_steps=_KUBERAY_STEPS if kuberay else _OTHER_STEPS,
         subject=worst.controller,
         lost_seconds=share * (case.waiting.backlog_key_seconds + case.busy_seconds),
     )

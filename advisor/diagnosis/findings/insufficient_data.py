@@ -45,6 +45,16 @@ def _examine(case: Case) -> Finding | None:
     )
 
 
+_KUBERAY_STEPS = (
+    "give the operator's arguments (--qps, --burst), its log and the object timeline",
+    "from KubeRay 1.7 on the client's durations and limiter waits are exposed, which settles it",
+)
+_OTHER_STEPS = (
+    "give the operator's arguments and what QPS and Burst its client has, as facts or with a profile of your own",
+    "an operator that registers the client's durations and limiter waits exposes what settles it",
+)
+
+
 def unexplained(case: Case) -> Finding:
     """The finding for an episode in which keys waited, or may have waited, and no rule can tell why."""
     if case.harm is Severity.INFO:
@@ -74,10 +84,7 @@ def unexplained(case: Case) -> Finding:
         refuses=True,
         summary="Keys wait, but no finding explains it from what was observed; no advice is given.",
         shown=shown,
-        next_steps=(
-            "give the operator's arguments (--qps, --burst), its log and the object timeline",
-            "from KubeRay 1.7 on the client's durations and limiter waits are exposed, which settles it",
-        ),
+        next_steps=_KUBERAY_STEPS if case.signals.profile.is_kuberay else _OTHER_STEPS,
     )
 
 

@@ -3,7 +3,7 @@
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
 from advisor.knowledge.defaults import RETRY_BUCKET_PER_SECOND
-from advisor.knowledge.programs import program_of
+from advisor.knowledge.profile import Profile
 from advisor.model.finding import Confidence, Finding, FindingCode, Severity
 from advisor.model.signals import ControllerSignals
 
@@ -28,7 +28,7 @@ _PAGE = Page(
 )
 
 
-def _limited_adds(controller: ControllerSignals) -> float | None:
+def _limited_adds(controller: ControllerSignals, profile: Profile) -> float | None:
     """Adds a second that pass the bucket: delayed adds less timers, but at least the failures.
 
     KubeRay's controllers poll by timers: where their part is not known, only the failures count.
@@ -36,15 +36,15 @@ def _limited_adds(controller: ControllerSignals) -> float | None:
     delayed = controller.delayed_adds_per_second.value
     errors = controller.errors_per_second.or_else(0.0)
     ratio, rate = controller.requeue_after_ratio.value, controller.reconciles_per_second.value
-    polls = program_of(controller.controller) is not None and (ratio is None or rate is None)
+    polls = profile.program(controller.controller) is not None and (ratio is None or rate is None)
     if delayed is None or polls:
         return errors or None
     timers = (ratio or 0.0) * (rate or 0.0)
     return max(errors, delayed - timers)
 
 
-def _at_ten(controller: ControllerSignals, tolerance: float) -> bool:
-    adds, limited = controller.adds_per_second.value, _limited_adds(controller)
+def _at_ten(controller: ControllerSignals, profile: Profile, tolerance: float) -> bool:
+    adds, limited = controller.adds_per_second.value, _limited_adds(controller, profile)
     if adds is None or limited is None:
         return False
     low = (1.0 - tolerance) * RETRY_BUCKET_PER_SECOND
@@ -55,12 +55,13 @@ def _at_ten(controller: ControllerSignals, tolerance: float) -> bool:
 def _examine(case: Case) -> Finding | None:
     if case.signals.queue == "priority":
         return None
-    found = [one for one in case.signals.controllers if _at_ten(one, case.thresholds.retry_bucket_tolerance)]
+    tolerance, profile = case.thresholds.retry_bucket_tolerance, case.signals.profile
+    found = [one for one in case.signals.controllers if _at_ten(one, profile, tolerance)]
     if not found:
         return None
     controller = found[0]
     classic = case.signals.queue == "classic"
-    newer = "KubeRay 1.7" if case.signals.settings.is_kuberay else "a release with controller-runtime's priority queue"
+    newer = "KubeRay 1.7" if profile.is_kuberay else "a release with controller-runtime's priority queue"
     return finding(
         case,
         FindingCode.QUEUE_LIMITER_BOUND,

@@ -2,7 +2,6 @@
 
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
-from advisor.knowledge.programs import FIXED_WORKERS
 from advisor.knowledge.versions import lookup
 from advisor.model.finding import Confidence, Finding, FindingCode, Severity
 
@@ -30,7 +29,7 @@ def _examine(case: Case) -> Finding | None:
         if one.configured_concurrency.value is not None
         and one.max_concurrent_reconciles.value is not None
         and one.configured_concurrency.value != one.max_concurrent_reconciles.value
-        and one.controller not in FIXED_WORKERS
+        and one.controller not in case.signals.profile.fixed_workers
     ]
     if not differing:
         return None

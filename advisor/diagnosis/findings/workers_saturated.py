@@ -3,7 +3,6 @@
 from advisor.diagnosis import causes
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.rule import Page, Rule, check, evidence, finding
-from advisor.knowledge.programs import FIXED_WORKERS
 from advisor.model.finding import Check, Finding, FindingCode, Severity
 from advisor.model.signals import ControllerSignals
 
@@ -116,7 +115,7 @@ def _examine(case: Case) -> Finding | None:
         checks=checks,
         next_steps=(
             ("this controller's workers are fixed; find out why its reconciles take so long",)
-            if worst.controller in FIXED_WORKERS
+            if worst.controller in case.signals.profile.fixed_workers
             else ("raise concurrency as advised, then compare queue wait and errors before and after",)
         ),
         subject=worst.controller,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from advisor.knowledge.profile import Profile
 from advisor.model.signal import Window
 from advisor.sources.prometheus.client import PrometheusClient
 from advisor.sources.prometheus.operators import Operator, choose, finders, group_operators
@@ -19,6 +20,8 @@ class Where:
     namespace: str = ""
     job: str = ""
     matchers: tuple[Matcher, ...] = ()
+    profile: Profile | None = None
+    """What kind of operator is looked for; None: KubeRay's, and others where somebody narrows the choice."""
 
     @property
     def narrows(self) -> bool:
@@ -37,7 +40,7 @@ def find_operators(client: PrometheusClient, where: Where, span: Window) -> tupl
     Raises:
         InputError: the store does not answer as it should.
     """
-    found = client.series(finders(where.all_matchers()), span.start, span.end)
+    found = client.series(finders(where.all_matchers(), where.profile), span.start, span.end)
     operators = group_operators(found, where.cluster_label, where.matchers)
     return tuple(one for one in operators if where.cluster in ("", one.cluster))
 
@@ -50,4 +53,4 @@ def find_operator(client: PrometheusClient, where: Where, span: Window) -> Opera
         NothingToAnalyseError: there is none.
         UnknownNameError: there are several.
     """
-    return choose(find_operators(client, where, span), narrowed=where.narrows, where=client.name)
+    return choose(find_operators(client, where, span), narrowed=where.narrows, where=client.name, profile=where.profile)

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from advisor.errors import NothingToAnalyseError, UnknownNameError
+from advisor.knowledge.defaults import LEASE_NAME
+from advisor.knowledge.profile import Profile, Recognition
+from advisor.knowledge.profiles import KUBERAY
+from advisor.knowledge.recognise import Seen, recognise, recognised
 from advisor.model.text import format_some
 from advisor.sources.prometheus.promql import Matcher, equal, selector
 
@@ -24,10 +28,10 @@ _CLUSTER_LABELS: Final = (
     "cluster_id",
 )
 LEASE: Final = "leader_election_master_status"
-KUBERAY_LEASE: Final = "ray-operator-leader"
+KUBERAY_LEASE: Final = LEASE_NAME
 """The name in that series by which KubeRay's is known: a replica that only stands by exposes no controller."""
-_KUBERAY: Final = frozenset({"raycluster", "rayjob", "rayservice", "raycluster-controller"})
 _MOST_NAMED: Final = 10
+_BY_CHART: Final = " (metrics.serviceMonitor.enabled in KubeRay's chart)"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -50,8 +54,21 @@ class Operator:
 
     @property
     def is_kuberay(self) -> bool:
-        """Whether it reconciles Ray's kinds."""
-        return self.lease == KUBERAY_LEASE or not _KUBERAY.isdisjoint(self.controllers)
+        """Whether it is KubeRay's, by its controllers or its lease."""
+        return recognise(self._seen()).profile.is_kuberay and not self._is_unknown()
+
+    def is_of(self, profile: Profile) -> bool:
+        """Whether it is one of a profile; of one that tells no way to recognise them, any is."""
+        if profile.is_kuberay:
+            return self.is_kuberay
+        return profile.recognised_by == Recognition() or any(recognised(profile, self._seen()).values())
+
+    def _is_unknown(self) -> bool:
+        return not self.controllers and self.lease != KUBERAY_LEASE
+
+    def _seen(self) -> Seen:
+        labels = {"job": (self.job,), "namespace": (self.namespace,), "pod": self.pods}
+        return Seen(controllers=self.controllers, leases=(self.lease,), labels=labels)
 
     @property
     def name(self) -> str:
@@ -72,10 +89,13 @@ class Operator:
         return equal([(self.cluster_label, self.cluster), ("namespace", self.namespace)])
 
 
-def finders(matchers: Iterable[Matcher]) -> list[str]:
-    """Selectors of the series by which operators are found."""
-    given = tuple(matchers)
-    return [selector([MARK], given), selector([LEASE], (Matcher("name", "=", KUBERAY_LEASE), *given))]
+def finders(matchers: Iterable[Matcher], profile: Profile | None = None) -> list[str]:
+    """Selectors of the series by which operators are found: the mark, and the lease where the profile knows it."""
+    given, lease = tuple(matchers), (profile or KUBERAY).lease
+    found = [selector([MARK], given)]
+    if lease is not None:
+        found.append(selector([LEASE], (Matcher("name", "=", lease), *given)))
+    return found
 
 
 def group_operators(
@@ -111,29 +131,33 @@ def _values(series: Iterable[Mapping[str, str]], label: str) -> tuple[str, ...]:
     return tuple(sorted({value for labels in series if (value := labels.get(label))}))
 
 
-def choose(operators: Sequence[Operator], *, narrowed: bool, where: str) -> Operator:
-    """The one operator to analyse: KubeRay's, if there is one; another only where somebody narrowed the choice to it.
+def choose(operators: Sequence[Operator], *, narrowed: bool, where: str, profile: Profile | None = None) -> Operator:
+    """The one operator to analyse: KubeRay's, if there is one; another only where somebody asked for it.
 
     Args:
         operators: those found.
         narrowed: whether somebody named a cluster, namespace, job or matcher.
         where: the store, for the error.
+        profile: of which it is to be; None where nobody said.
 
     Raises:
         NothingToAnalyseError: none was found.
-        UnknownNameError: there are several, or none of KubeRay's.
+        UnknownNameError: there are several, or none that is meant.
     """
+    wanted = profile or KUBERAY
     if not operators:
         raise NothingToAnalyseError(
             f"no series {MARK} in this time, so no operator is scraped into this store",
             where=where,
-            hint="is the operator's /metrics scraped (metrics.serviceMonitor.enabled in KubeRay's chart), "
+            hint=f"is the operator's /metrics scraped{_BY_CHART if wanted.is_kuberay else ''}, "
             "by a Prometheus that this store belongs to, and in this time (--last, --until)?",
         )
-    candidates = meant(operators, narrowed=narrowed)
+    candidates = meant(operators, narrowed=narrowed, profile=profile)
     if len(candidates) == 1:
         return candidates[0]
-    what = f"are {len(candidates)} operators in this store" if candidates else "is no KubeRay operator, but others"
+    what = (
+        f"are {len(candidates)} operators in this store" if candidates else f"is no {wanted.title} operator, but others"
+    )
     raise UnknownNameError(
         f"there {what}: {format_some([one.name for one in candidates or operators], _MOST_NAMED)}",
         where=where,
@@ -141,6 +165,6 @@ def choose(operators: Sequence[Operator], *, narrowed: bool, where: str) -> Oper
     )
 
 
-def meant(operators: Sequence[Operator], *, narrowed: bool) -> Sequence[Operator]:
-    """Of the operators found KubeRay's; all of them where there is none and somebody narrowed the choice."""
-    return [one for one in operators if one.is_kuberay] or (operators if narrowed else [])
+def meant(operators: Sequence[Operator], *, narrowed: bool, profile: Profile | None = None) -> Sequence[Operator]:
+    """Of the operators found those of a profile, else KubeRay's; all where none is and somebody narrowed the choice."""
+    return [one for one in operators if one.is_of(profile or KUBERAY)] or (operators if narrowed else [])

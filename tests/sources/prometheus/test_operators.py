@@ -3,7 +3,10 @@
 import pytest
 
 from advisor.errors import NothingToAnalyseError, UnknownNameError
-from advisor.sources.prometheus.operators import Operator, choose, group_operators
+from advisor.knowledge.profile import Profile, Recognition
+from advisor.knowledge.profiles import built_in
+from advisor.knowledge.profiles.kueue import KUEUE
+from advisor.sources.prometheus.operators import Operator, choose, finders, group_operators
 from advisor.sources.prometheus.promql import Matcher
 
 KUBERAY = [
@@ -98,3 +101,44 @@ def test_series_about_objects_are_selected_without_a_namespace() -> None:
     """Their namespace is the object's: the operator's would select none of them."""
     (operator,) = group_operators(KUBERAY)
     assert operator.objects() == (Matcher("job", "=", "kuberay-operator"), Matcher("pod", "=", "op-1"))
+
+
+class TestProfiles:
+    """With a profile its operators are meant, and none else unless somebody narrowed the choice."""
+
+    def test_its_operators_are_meant(self) -> None:
+        """Flux is found beside KubeRay, and KubeRay beside Flux."""
+        operators = group_operators([*KUBERAY, FLUX])
+        assert choose(operators, narrowed=False, where="store", profile=built_in("flux")).job == "flux"
+        assert choose(operators, narrowed=False, where="store", profile=built_in("kuberay")).job == "kuberay-operator"
+
+    def test_for_any_operator_all_are_meant(self) -> None:
+        """So one alone is it, and of several one has to be named."""
+        generic = built_in("generic")
+        assert choose(group_operators([FLUX]), narrowed=False, where="store", profile=generic).job == "flux"
+        with pytest.raises(UnknownNameError, match="there are 2 operators in this store"):
+            choose(group_operators([*KUBERAY, FLUX]), narrowed=False, where="store", profile=generic)
+
+    def test_none_of_it(self) -> None:
+        """The error names the kind that was looked for; where the choice is narrowed, what is there is taken."""
+        kueue = built_in("kueue")
+        with pytest.raises(UnknownNameError, match="there is no Kueue operator, but others: flux-system/flux"):
+            choose(group_operators([FLUX]), narrowed=False, where="store", profile=kueue)
+        assert choose(group_operators([FLUX]), narrowed=True, where="store", profile=kueue).job == "flux"
+        with pytest.raises(NothingToAnalyseError) as caught:
+            choose((), narrowed=False, where="store", profile=kueue)
+        assert "KubeRay" not in caught.value.hint
+
+    def test_its_lease_is_looked_for(self) -> None:
+        """Where it knows one; without, the mark alone is."""
+        own = Profile(name="own", title="Own", summary="Ours.", lease="own-leader", recognised_by=Recognition())
+        assert finders(())[1] == 'leader_election_master_status{name="ray-operator-leader"}'
+        assert finders((), own)[1] == 'leader_election_master_status{name="own-leader"}'
+        assert len(finders((), built_in("flux"))) == 1
+
+    def test_kueue_is_not_taken_for_kuberay(self) -> None:
+        """It has controllers for Ray's kinds among many others."""
+        names = ("rayjob", "raycluster", "workload", "clusterqueue", "localqueue")
+        operators = group_operators([{**FLUX, "job": "kueue", "controller": name} for name in names])
+        assert not operators[0].is_kuberay
+        assert operators[0].is_of(KUEUE)
