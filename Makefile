@@ -24,8 +24,9 @@ IMAGE_ARGS ?=
 # What one environment needs beside, see there.
 PIP_ARGS :=
 
-# "command:debian-package" for each tool beside Python that tests need. None has to run as a service.
-SYSTEM_TOOLS ?= prometheus:prometheus promtool:prometheus chromium:chromium
+# "command:debian-package" for each tool beside Python that tests need, or "/file:debian-package". None has to run as a service.
+SYSTEM_TOOLS ?= prometheus:prometheus promtool:prometheus chromium:chromium curl:curl \
+  /usr/share/dict/british-english:wbritish
 
 DEMO := .venv/bin
 TEST := .venv-test/bin
@@ -88,6 +89,11 @@ dashboards-check: .venv-dashboards/.stamp ## fail where the dashboards are not w
 .PHONY: dashboards-pictures
 dashboards-pictures: .venv-test/.stamp ## draw the dashboards for the docs into docs/pictures
 	$(TEST)/python -m scripts.dashboards.pictures
+
+# Needs chromium: the demo's pages as README and docs show them.
+.PHONY: pictures
+pictures: .venv-test/.stamp ## take the pictures of the demo's pages for the docs into docs/pictures
+	$(TEST)/python -m tests.browser.pictures
 
 # The traces are stored, so tests need no Go; this plays them anew on the real queues.
 .PHONY: conformance
@@ -208,7 +214,8 @@ lock: .venv-lock/.stamp ## pin the dependencies again (UPGRADE=--upgrade for the
 system-deps: ## install the system packages that tests need, if any is missing
 	@missing=""; \
 	for pair in $(SYSTEM_TOOLS); do \
-	  [[ " $$missing " == *" $${pair##*:} "* ]] || command -v "$${pair%%:*}" >/dev/null || missing+=" $${pair##*:}"; \
+	  [[ " $$missing " == *" $${pair##*:} "* ]] || [[ -e "$${pair%%:*}" ]] \
+	    || command -v "$${pair%%:*}" >/dev/null || missing+=" $${pair##*:}"; \
 	done; \
 	if [[ -z "$$missing" ]]; then \
 	  echo "system-deps: nothing to install"; \

@@ -29,7 +29,7 @@ from advisor.report.pages import render_page
 from advisor.report.profiletext import profile_row
 from advisor.report.whatifjson import whatif_schema
 from advisor.sidecar.families import EXPOSED, Exposed, Section
-from scripts import conformance, licences, stories
+from scripts import conformance, diagrams, fidelitytable, licences, stories
 from scripts.dashboards import page as dashboards
 from scripts.rules import page as alerts
 
@@ -49,6 +49,8 @@ def pages() -> Iterator[tuple[str, str]]:
         yield f"docs/findings/{rule.code.value}.md", render_page(rule)
     yield "docs/settings.md", _settings()
     yield "docs/cli.md", _commands()
+    for name in fidelitytable.PAGES:
+        yield name, fidelitytable.page(name)
     yield "docs/concepts.md", stories.page()
     yield "docs/conformance.md", conformance.page()
     yield "docs/sidecar.md", _sidecar()
@@ -56,6 +58,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "docs/alerts.md", alerts.page()
     yield "docs/dashboards.md", dashboards.page()
     yield "docs/licences.md", licences.page()
+    yield from diagrams.diagrams()
     yield "advisor/schemas/report-v1.schema.json", json.dumps(report_schema(), indent=1) + "\n"
     yield "advisor/schemas/comparison-v1.schema.json", json.dumps(comparison_schema(), indent=1) + "\n"
     yield "advisor/schemas/fleet-v1.schema.json", json.dumps(fleet_schema(), indent=1) + "\n"

@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Iterable
+from functools import cache
 
 __all__ = ["Child", "Markup", "blocks", "element", "number", "printable"]
 
@@ -41,11 +42,10 @@ def element(name: str, /, *children: Child, **attributes: str | float | None) ->
     Attributes that are None are left out; ``_`` in a name stands for ``-`` and is dropped at its end, so that
     ``class_`` is ``class``. Numbers are written with at most one decimal.
     """
-    written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_escaped(value)}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
+    written = ""
+    for key, value in attributes.items():
+        if value is not None:
+            written += f' {_attribute(key)}="{_escaped(value)}"'
     if name in _VOID:
         return Markup(f"<{name}{written}>" if name in _HTML_VOID else f"<{name}{written}/>")
     return Markup(f"<{name}{written}>{''.join(map(_content, children))}</{name}>")
@@ -54,6 +54,12 @@ def element(name: str, /, *children: Child, **attributes: str | float | None) ->
 def blocks(parts: Iterable[Child]) -> Markup:
     """Elements one below the other, each on a line of its own."""
     return Markup("\n".join(_content(part) for part in parts if part))
+
+
+@cache
+def _attribute(key: str) -> str:
+    """The name of an attribute; there are as many as this program's text has."""
+    return key.rstrip("_").replace("_", "-")
 
 
 def _content(child: Child) -> str:

@@ -15,6 +15,7 @@ from advisor.sources.scraping import Clock
 
 __all__ = ["Follower", "LogBatch", "LogFigures", "LogReader", "OnLog"]
 
+_VERBOSE_BYTES = len(VERBOSE_FRONT)
 _POLL_SECONDS = 0.25
 """Between two looks at a log that has nothing new; an operator writes several lines a reconcile."""
 
@@ -141,8 +142,8 @@ class LogReader:
 
     def read(self, lines: Sequence[bytes]) -> None:
         """Take in the next lines, and tell what they say."""
-        # Few lines are verbose: the others cost one look at their front.
-        listed = [line for line in lines if line.startswith(VERBOSE_FRONT) and is_queue_content(line)]
+        # Few lines are verbose: the others cost one look at their front, which `startswith` takes longer for.
+        listed = [line for line in lines if line[:_VERBOSE_BYTES] == VERBOSE_FRONT and is_queue_content(line)]
         contents = [found for line in listed if (found := queue_content(line)) is not None]
         self._contents += len(listed)
         taken = set(listed)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 __all__ = ["LogClock", "duration_seconds", "seconds_of", "unix_seconds"]
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{3})(Z|[+-]\d\d:?\d\d)")
-_SECOND_END, _ZONE_AT = 19, 23
-"""Where the second of such a text ends, and where its zone begins."""
+_MILLISECONDS_AT, _ZONE_AT = 20, 23
+"""Where the milliseconds of such a text begin, and its zone."""
 _UNIT_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
 _DAYS_AND_WEEKS = re.compile(r"(\d+(?:\.\d+)?)([dw])")
 _HOURS = {"d": 24, "w": 168}
@@ -51,7 +51,7 @@ class LogClock:
     """Unix seconds of the times of one log, whose lines mostly share the second with the line before."""
 
     def __init__(self) -> None:
-        self._second = ("", "")
+        self._second, self._zone = "", ""
         self._second_begins = 0.0
         self._latest: datetime | None = None
 
@@ -62,17 +62,17 @@ class LogClock:
             ValueError: it is neither.
         """
         if isinstance(stamp, str):
-            if (stamp[:_SECOND_END], stamp[_ZONE_AT:]) == self._second:
-                milliseconds = stamp[_SECOND_END + 1 : _ZONE_AT]
-                if stamp[_SECOND_END : _SECOND_END + 1] == "." and milliseconds.isascii() and milliseconds.isdigit():
+            if stamp[:_MILLISECONDS_AT] == self._second and stamp[_ZONE_AT:] == self._zone:
+                milliseconds = stamp[_MILLISECONDS_AT:_ZONE_AT]
+                if milliseconds.isascii() and milliseconds.isdigit():
                     return self._second_begins + int(milliseconds) / 1000.0
             match = _STAMP.fullmatch(stamp)
             if match is None:
                 return self._parse(stamp)
-            second = (match[1], match[3])
-            if second != self._second:
-                self._second_begins = self._parse(match[1] + match[3])
-                self._second = second
+            second, zone = f"{match[1]}.", match[3]
+            if second != self._second or zone != self._zone:
+                self._second_begins = self._parse(match[1] + zone)
+                self._second, self._zone = second, zone
             return self._second_begins + int(match[2]) / 1000.0
         number = seconds_of(stamp)
         if number is None:

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import msgspec
-
 from advisor.knowledge.logs import (
     ERROR_MESSAGE,
     EXPECTATION_FIELD,
@@ -54,7 +52,8 @@ _KLOG = re.compile(r"[IWEF](\d{4}) (\d\d:\d\d:\d\d\.\d+) +\d+ [^\]\s]+\] (.*)", 
 """A line in klog's own format, in which client-go wrote before KubeRay 1.3."""
 
 _EXPECTATION = f'"{EXPECTATION_FIELD}":'.encode()
-_EXPECTATION_LETTER = EXPECTATION_FIELD[:1].encode()
+_EXPECTATION_LETTER = ord(EXPECTATION_FIELD[0])
+"""As a number, which is looked for several times faster than a text of one byte."""
 _EXPECTATION_GROUP_FIELD = "worker group"
 _HEAD_GROUP = "head"
 _VERBOSE = f"Level({-VERBOSE_LEVEL})".encode()
@@ -62,8 +61,8 @@ _POD_DELETED_MESSAGES = ("Randomly deleting Pod", "Deleted worker Pod for RayClu
 _THROTTLES = tuple((each, re.compile(each.pattern)) for each in THROTTLE_MESSAGES)
 _THROTTLE_PREFIXES = tuple(each.prefix for each in THROTTLE_MESSAGES)
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_REMEMBERED = 4096
-"""Of owners and messages; a log has few at a time."""
+_REMEMBERED, _REMEMBERED_HEADS = 4096, 16
+"""Of owners and messages, and of what stands before the time; a log has few of them at a time."""
 
 
 class _Owner(NamedTuple):
@@ -210,14 +209,18 @@ def _throttle(message: str, fields: dict[str, Any]) -> _Meaning:
 
 
 class _Shape(NamedTuple):
-    """How the plain lines of one reconcile look: the same bytes but for their time and their message."""
+    """How the lines of one reconcile look: the same bytes but for their time, their message and what is behind.
+
+    ``meanings`` has by message, together with what stands between it and the time, what such a line reports.
+    """
 
     head: bytes = b""
-    stamp_at: int = 0
+    head_bytes: int = 0
     stamp_end: int = 0
-    between: bytes = b""
     message_at: int = 0
     after: bytes = b""
+    owner: _Owner = _Owner()
+    meanings: dict[bytes, _Meaning] = {}  # noqa: RUF012 - the shape of no line, which nothing is added to
 
 
 class LogParser:
@@ -234,76 +237,71 @@ class LogParser:
         self._repeats = repeats
         self._clock = LogClock()
         self._shape = _Shape()
-        self._before = b""
-        self._repeated: LogRecord | None = None
-        self._plain_messages: set[bytes] = set()
+        self._meanings: dict[bytes, dict[bytes, _Meaning]] = {}
+        self._repeated: tuple[bytes, tuple[LogRecord]] | None = None
 
     def records(self, lines: Iterable[bytes]) -> Iterator[LogRecord]:
         """Records of all lines that are JSON, or a client's plain text, and have a time.
 
         The others are counted as unreadable.
         """
-        return self._each(lines) if self._repeats else self._few(lines)
-
-    def _each(self, lines: Iterable[bytes]) -> Iterator[LogRecord]:
-        """A record for each line."""
-        before, shape, repeated, plain = self._before, self._shape, self._repeated, self._plain_messages
+        head, head_bytes, stamp_end, message_at, after, _, meanings = self._shape
+        after_bytes, last = len(after), b""
         for line in lines:
+            end = line.find(b'"', message_at)
+            meaning = meanings.get(line[stamp_end:end]) if line[end : end + after_bytes] == after else None
+            if line[:head_bytes] != head or (_EXPECTATION_LETTER in line and _has_expectation(line)):
+                meaning = None
             if not line:
                 continue
             self.lines += 1
-            if repeated is not None and line.startswith(before):
-                end = line.find(b'"', len(before))
-                is_same = line.startswith(shape.after, end) and line[len(before) : end] in plain
-                if is_same and (_EXPECTATION_LETTER not in line or not _has_expectation(line)):
-                    yield repeated
-                    continue
-            record = self._record_or_none(line)
-            before, shape, repeated = self._before, self._shape, self._repeated
-            if record is not None:
-                yield record
-
-    def _few(self, lines: Iterable[bytes]) -> Iterator[LogRecord]:
-        """Of plain lines of one reconcile in a row the first and the last, of all others each."""
-        head, _, stamp_end, between, message_at, after = self._shape
-        plain, last, count = self._plain_messages, b"", 0
-        for line in lines:
-            if not line:
+            if meaning is _PLAIN and not self._repeats:
+                last = line
                 continue
-            count += 1
-            if head and line.startswith(between, stamp_end) and line.startswith(head):
-                end = line.find(b'"', message_at)
-                is_same = line.startswith(after, end) and line[message_at:end] in plain
-                if is_same and (_EXPECTATION_LETTER not in line or not _has_expectation(line)):
-                    last = line
-                    continue
             if last:
-                yield from self._again(last)
+                yield from self._known(last, _PLAIN)
                 last = b""
-            record = self._record_or_none(line)
-            head, _, stamp_end, between, message_at, after = self._shape
-            if record is not None:
-                yield record
+            if meaning is not None:
+                yield from self._known(line, meaning)
+                continue
+            yield from self._unknown(line)
+            head, head_bytes, stamp_end, message_at, after, _, meanings = self._shape
+            after_bytes = len(after)
         if last:
-            yield from self._again(last)
-        self.lines += count
+            yield from self._known(last, _PLAIN)
 
-    def _record_or_none(self, line: bytes) -> LogRecord | None:
+    def _known(self, line: bytes, meaning: _Meaning) -> tuple[LogRecord, ...]:
+        """The record of a line of the known shape, where it has one."""
         try:
-            return self._record(line)
+            return self._shaped(line, meaning)
+        except (ValueError, OverflowError):
+            # Its time is not written in the usual way.
+            return self._unknown(line)
+
+    def _shaped(self, line: bytes, meaning: _Meaning) -> tuple[LogRecord]:
+        """The record of a line of the known shape, the same one for plain lines of one time in a row.
+
+        Raises:
+            ValueError: its time cannot be read.
+        """
+        shape = self._shape
+        stamp = line[shape.head_bytes : shape.stamp_end]
+        is_plain = meaning is _PLAIN
+        if is_plain and self._repeated is not None and stamp == self._repeated[0]:
+            return self._repeated[1]
+        record = (_as_record(self._clock.seconds(stamp.decode("utf-8", "replace")), shape.owner, meaning),)
+        if is_plain:
+            self._repeated = stamp, record
+        return record
+
+    def _unknown(self, line: bytes) -> tuple[LogRecord, ...]:
+        """The record of any line, where it has one."""
+        try:
+            record = self._record(line)
         except (ValueError, OverflowError, RecursionError):
             self.unreadable += 1
-            return None
-
-    def _again(self, line: bytes) -> Iterator[LogRecord]:
-        """The record of a line that differs from the one before in time and in a plain message alone."""
-        stamp = line[self._shape.stamp_at : self._shape.stamp_end]
-        if self._repeated is None:
-            return
-        try:
-            yield msgspec.structs.replace(self._repeated, time=self._clock.seconds(stamp.decode("utf-8", "replace")))
-        except (ValueError, OverflowError):
-            self.unreadable += 1
+            return ()
+        return () if record is None else (record,)
 
     def _record(self, line: bytes) -> LogRecord | None:
         match = _FRONT.match(line)
@@ -316,22 +314,26 @@ class LogParser:
         meaning = _meaning_by_message(level, message)
         if meaning is None or (_EXPECTATION_LETTER in line and _has_expectation(line)):
             meaning = _meaning_by_fields(message.decode("utf-8", "replace"), _decoded(line))
-        record = _as_record(self._clock.seconds(stamp.decode("utf-8", "replace")), owner, meaning)
-        if meaning is _PLAIN and level != _VERBOSE:
-            self._remember(line, match, record)
-        return record
+        elif level != _VERBOSE:
+            self._remember(match, owner, meaning)
+            (record,) = self._shaped(line, meaning)
+            return record
+        return _as_record(self._clock.seconds(stamp.decode("utf-8", "replace")), owner, meaning)
 
-    def _remember(self, line: bytes, match: re.Match[bytes], record: LogRecord) -> None:
-        """Let the next line that differs in a plain message, or in its time as well, be known for what it is."""
+    def _remember(self, match: re.Match[bytes], owner: _Owner, meaning: _Meaning) -> None:
+        """Let later lines that differ in their time, or in a message that was seen too, be known for what they are."""
         stamp_at, stamp_end = match.span("ts")
         message_at, message_end = match.span("msg")
-        self._before = line[:message_at]
-        between, after = line[stamp_end:message_at], line[message_end : match.end()]
-        self._shape = _Shape(line[:stamp_at], stamp_at, stamp_end, between, message_at, after)
-        self._repeated = record
-        if len(self._plain_messages) >= _REMEMBERED:
-            self._plain_messages.clear()
-        self._plain_messages.add(match["msg"])
+        line = match.string
+        head = line[:stamp_at]
+        # The level stands in the head, and says what a message means.
+        meanings = self._meanings.setdefault(head, {})
+        if len(self._meanings) > _REMEMBERED_HEADS or len(meanings) > _REMEMBERED:
+            self._meanings.clear()
+            meanings = {}
+        meanings[line[stamp_end:message_end]] = meaning
+        self._shape = _Shape(head, stamp_at, stamp_end, message_at, line[message_end : match.end()], owner, meanings)
+        self._repeated = None
 
     def _other(self, line: bytes) -> LogRecord | None:
         """A line without a key at its usual place: leader election, old throttling lines, escapes in the text."""

@@ -1,6 +1,7 @@
 """What the service tells Prometheus: advice and findings of each operator's last report, and how analysing goes."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from typing import Final
 
@@ -9,66 +10,80 @@ from flask import Blueprint, Response, request
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector, CollectorRegistry
+from prometheus_client.registry import Collector
 
 from advisor.analysis.changes import error_ratio
 from advisor.model.advice import Direction
 from advisor.model.comparison import PredictionCheck, PredictionResult
 from advisor.model.finding import FindingCode, Severity
 from advisor.model.fleet import FleetForecast, FleetVerdict
+from advisor.store.records import ReportRow
 from advisor.web.state import Service
 
-__all__ = ["ServiceCollector", "blueprint"]
+__all__ = ["blueprint"]
 
 _PLAIN: Final = "text/plain; charset=utf-8"
+_FAMILY: Final = re.compile(rb"(?P<head># HELP (?P<name>\S+).*\n# TYPE .*\n)(?P<lines>(?:[^#].*\n)*)")
+"""A family in either format; a line of it never begins with a number sign, and no value has a line's end as it is."""
+_Encode = Callable[[Collector], bytes]
 _DIRECTIONS: Final = {Direction.RAISE: 1, Direction.KEEP: 0, Direction.LOWER: -1}
 
 
-class ServiceCollector(Collector):
-    """Exposes what the store holds; the names are fixed for rules and dashboards."""
+class _Families(Collector):
+    """Some families, as encoders want them."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
 
-    def collect(self) -> Iterator[Metric]:
-        """Every family."""
-        statuses = self._service.store.statuses()
-        verdicts = [(one.operator, one.report.verdict) for one in statuses if one.report is not None]
-        yield from _advice(verdicts)
-        yield from _findings(verdicts)
-        yield _forecasts(verdicts)
-        yield _errors(self._service.store.last_measured())
-        success = GaugeMetricFamily(
-            "kuberay_advisor_analysis_last_success_timestamp_seconds",
-            "When the operator was last analysed.",
-            labels=("operator",),
-        )
-        for one in statuses:
-            if one.report is not None:
-                success.add_metric((one.operator,), one.report.time)
-        yield success
-        took = GaugeMetricFamily(
-            "kuberay_advisor_analysis_duration_seconds",
-            "How long the last analysis took.",
-            labels=("operator", "source"),
-        )
-        failing = GaugeMetricFamily(
-            "kuberay_advisor_analysis_failures_in_a_row",
-            "How often in a row the operator could not be analysed.",
-            labels=("operator", "source"),
-        )
-        errors = CounterMetricFamily(
-            "kuberay_advisor_analysis_errors",
-            "How often the operator could not be analysed.",
-            labels=("operator", "source"),
-        )
-        for target in self._service.targets():
-            labels = (target.name, self._service.kind(target.name))
-            failing.add_metric(labels, target.failures)
-            errors.add_metric(labels, target.failures_total)
-            if target.last_duration_seconds is not None:
-                took.add_metric(labels, target.last_duration_seconds)
-        yield from (took, failing, errors)
+    def collect(self) -> Iterable[Metric]:
+        """All of them."""
+        return self._families
+
+
+def _families(service: Service, rows: Sequence[ReportRow]) -> Iterator[Metric]:
+    """Every family, with what these reports tell; the names are fixed for rules and dashboards."""
+    *told, success = _told(rows)
+    yield from told
+    yield _errors(service.store.last_measured())
+    yield success
+    took = GaugeMetricFamily(
+        "kuberay_advisor_analysis_duration_seconds",
+        "How long the last analysis took.",
+        labels=("operator", "source"),
+    )
+    failing = GaugeMetricFamily(
+        "kuberay_advisor_analysis_failures_in_a_row",
+        "How often in a row the operator could not be analysed.",
+        labels=("operator", "source"),
+    )
+    errors = CounterMetricFamily(
+        "kuberay_advisor_analysis_errors",
+        "How often the operator could not be analysed.",
+        labels=("operator", "source"),
+    )
+    for target in service.targets():
+        labels = (target.name, service.kind(target.name))
+        failing.add_metric(labels, target.failures)
+        errors.add_metric(labels, target.failures_total)
+        if target.last_duration_seconds is not None:
+            took.add_metric(labels, target.last_duration_seconds)
+    yield from (took, failing, errors)
+
+
+def _told(rows: Sequence[ReportRow]) -> Iterator[Metric]:
+    """What reports tell, and when they were made."""
+    verdicts = [(one.operator, one.verdict) for one in rows]
+    yield from _advice(verdicts)
+    yield from _findings(verdicts)
+    yield _forecasts(verdicts)
+    success = GaugeMetricFamily(
+        "kuberay_advisor_analysis_last_success_timestamp_seconds",
+        "When the operator was last analysed.",
+        labels=("operator",),
+    )
+    for one in rows:
+        success.add_metric((one.operator,), one.time)
+    yield success
 
 
 def _advice(verdicts: list[tuple[str, FleetVerdict]]) -> Iterator[Metric]:
@@ -172,20 +187,49 @@ def _checks(document: bytes) -> tuple[PredictionCheck, ...]:
         return ()
 
 
+class _Pieces:
+    """Answers in one format, put together of what each report tells, which is encoded once."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, tuple[int, dict[bytes, bytes]]] = {}
+
+    def answer(self, service: Service, encode: _Encode) -> bytes:
+        """All families with all their lines."""
+        pieces: dict[str, tuple[int, dict[bytes, bytes]]] = {}
+        for status in service.store.statuses():
+            row = status.report
+            if row is None:
+                continue
+            known = self._of.get(row.operator)
+            if known is None or known[0] != row.id:
+                families = _FAMILY.finditer(encode(_Families(_told((row,)))))
+                known = row.id, {one["name"]: one["lines"] for one in families}
+            pieces[row.operator] = known
+        # Without those of operators that are gone.
+        self._of = pieces
+
+        def filled(frame: re.Match[bytes]) -> bytes:
+            lines = (told.get(frame["name"], b"") for _, told in pieces.values())
+            return b"".join((frame["head"], *lines, frame["lines"]))
+
+        return _FAMILY.sub(filled, encode(_Families(_families(service, ()))))
+
+
 class _Encoded:
     """The last answer in each format, for as long as nothing that it tells has changed: it has no time of its own."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[object, bytes]] = {}
+        self._pieces: dict[str, _Pieces] = {}
 
-    def get(self, service: Service, kind: str, encode: Callable[[], bytes]) -> bytes:
+    def get(self, service: Service, kind: str, encode: _Encode) -> bytes:
         """What ``encode`` makes, or made."""
         # Before the encoding: what changes meanwhile is told to whoever asks next.
         state = (service.store.revision, service.targets(), service.troubles())
         known = self._known.get(kind)
         if known is not None and state[0] is not None and known[0] == state:
             return known[1]
-        body = encode()
+        body = self._pieces.setdefault(kind, _Pieces()).answer(service, encode)
         self._known[kind] = (state, body)
         return body
 
@@ -193,16 +237,12 @@ class _Encoded:
 def blueprint(service: Service) -> Blueprint:
     """Metrics and health."""
     routes = Blueprint("metrics", __name__)
-    registry = CollectorRegistry()
-    registry.register(ServiceCollector(service))
-
     known = _Encoded()
 
     @routes.get("/metrics")
     def metrics() -> Response:
         encode, kind = choose_encoder(request.headers.get("Accept", ""))
-        body = known.get(service, kind, lambda: encode(registry))
-        return Response(body, content_type=kind)
+        return Response(known.get(service, kind, encode), content_type=kind)
 
     @routes.get("/healthz")
     def alive() -> Response:

@@ -1,8 +1,10 @@
 """The documentation says what the program does."""
 
 import importlib
+import itertools
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -21,7 +23,26 @@ from advisor.model.finding import FindingCode
 from tests.support import ROOT
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
-LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(?:#([^)]*))?\)")
+CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+
+
+def without_code(text: str) -> str:
+    """A page without its blocks and words of code, whose brackets are no links."""
+    return CODE.sub("", text)
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """The headings of a page as a forge names them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    names: set[str] = set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
+    for heading in re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE):
+        plain = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
+        again = (f"{name}-{count}" for count in itertools.count(1))
+        names.add(next(one for one in itertools.chain((name,), again) if one not in names))
+    return names
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +76,12 @@ def test_the_generator_writes_what_it_checks(
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    """Each relative link names a file that exists."""
-    for target in LINK.findall(page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
+    """Each relative link names a file that exists, and what stands after its # is a heading there."""
+    for target, anchor in LINK.findall(without_code(page.read_text(encoding="utf-8"))):
+        found = (page.parent / target).resolve() if target else page
+        assert found.exists(), target
+        if anchor and found.suffix == ".md":
+            assert anchor in anchors(found), f"{target}#{anchor}"
 
 
 def test_the_decision_table_names_each_situation_with_advice() -> None:
@@ -68,27 +92,20 @@ def test_the_decision_table_names_each_situation_with_advice() -> None:
             assert f"[{rule.code.value}](findings/{rule.code.value}.md)" in page
 
 
-def test_the_readme_shows_real_output() -> None:
-    """Each line of the example in the README is a line of the report."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = next(part for part in readme.split("```") if "CRITICAL" in part)
-    report = (ROOT / "tests" / "golden" / "report" / "saturated-one-worker.txt").read_text(encoding="utf-8")
-    missing = [line for line in block.strip().splitlines() if line not in report.splitlines()]
-    assert missing == []
-
-
-def test_the_readme_lists_each_exit_code() -> None:
+def test_each_exit_code_is_documented() -> None:
     """The table of exit codes has those of the exception tree and of the command line."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = {int(code) for code in re.findall(r"^\| (\d+) \|", readme, re.MULTILINE)}
-    tree = {getattr(getattr(errors, name), "exit_code", 0) for name in errors.__all__}
+    page = (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8")
+    rows = {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
+    tree = {getattr(errors, name).exit_code for name in errors.__all__ if isinstance(getattr(errors, name), type)}
     assert rows == {0, FOUND, WORSE, entry.INTERRUPTED, entry.READER_LEFT, entry.TERMINATED, *tree}
 
 
 def test_the_readmes_make_targets_exist() -> None:
     """The commands that the README names are targets of the Makefile."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in re.findall(r"^make ([a-z-]+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE):
+    found = re.findall(r"^(?:\$ )?make ([a-z-]+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {"demo", "test"} <= set(found)
+    for target in found:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 

@@ -181,6 +181,18 @@ class TestMetrics:
             (names[1], "cpu-limited", "new", "warning"): 0.125,
         }
 
+    @pytest.mark.parametrize("wanted", ["", "application/openmetrics-text; version=1.0.0"])
+    def test_what_is_remembered_changes_no_answer(self, wanted: str) -> None:
+        """Whoever has answered before tells after each change the same, byte for byte, as one that begins then."""
+        world = World(targets=[target("one")])
+        names = ("one", "two", 'a "b"\\ {x="y"}\n# HELP kuberay_advisor_finding \r\u00e9')
+        before = world.client()
+        for name in (*names, "one"):
+            world.analysed(name, NOW - 30.0)
+            answers = [one.get("/metrics", headers={"Accept": wanted}).data for one in (before, world.client())]
+            assert answers[0] == answers[1]
+            assert answers[0].count(b"last_success_timestamp_seconds{") == len(world.store.statuses())
+
     def test_forecasts(self) -> None:
         """Simulated ones have quantiles, closed forms bounds, and without advice there is none."""
         world = World()
