@@ -32,6 +32,7 @@ DEMO := .venv/bin
 TEST := .venv-test/bin
 BUILD := .venv-build/bin
 LOCK := .venv-lock/bin
+SBOM := .venv-sbom/bin
 BUILDER := .venv-dashboards/bin
 BROWSER := tests/browser
 
@@ -68,7 +69,7 @@ layers: .venv-test/.stamp ## import-linter: layers and purity
 
 # PYTHONSAFEPATH keeps the source tree off sys.path: what is tested is the wheel as a user installs it.
 .PHONY: unit
-unit: .venv-test/.stamp $(BROWSER)/node_modules/.stamp chart-tools build ## pytest against the installed wheel, with branch coverage
+unit: .venv-test/.stamp .venv-sbom/.stamp $(BROWSER)/node_modules/.stamp chart-tools build ## pytest against the installed wheel, with branch coverage
 	$(TEST)/python -m pip install --quiet --no-deps --force-reinstall dist/*.whl
 	$(TEST)/coverage erase
 	PYTHONSAFEPATH=1 ADVISOR_EXPECT_WHEEL=1 $(TEST)/coverage run -m pytest --numprocesses $(PYTEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
@@ -161,10 +162,22 @@ lab-smoke: .venv-test/.stamp ## the proxy's own tests, and one small scenario if
 	fi
 	$(LAB) smoke
 
+# The date of everything in sdist and wheel, so that a second build gives the same bytes: that of the last commit, in an unpacked
+# sdist the date that this one was built with, else hatchling's own.
+BUILD_DATE = $(shell git log -1 --format=%ct 2>/dev/null || $(PYTHON) -c 'import os; print(int(os.stat("PKG-INFO").st_mtime))' \
+  2>/dev/null || echo 1580601600)
+
 .PHONY: build
-build: .venv-build/.stamp ## sdist, and from it the wheel, in dist/
+build: .venv-build/.stamp ## sdist, and from it the wheel, in dist/; the same bytes from the same tree
 	rm -rf dist
-	$(BUILD)/python -m build --no-isolation --outdir dist .
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$(BUILD_DATE)} $(BUILD)/python -m build --no-isolation --outdir dist .
+
+# Licences are read from the environment of the tests, which has what an install brings in the same versions.
+.PHONY: sbom
+sbom: .venv-sbom/.stamp .venv-test/.stamp build ## bill of materials (CycloneDX) of what an install brings, in dist/; and docs/licences.md
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$(BUILD_DATE)} $(SBOM)/python -m scripts.sbom --installed .venv-test \
+	  --built dist/*.whl dist/*.tar.gz --out dist/kuberay_advisor.cdx.json
+	$(TEST)/python -m scripts.generate_docs
 
 # Its layers carry the time of the last commit where the engine can do that; docs/image.md.
 .PHONY: image
@@ -189,6 +202,7 @@ lock: .venv-lock/.stamp ## pin the dependencies again (UPGRADE=--upgrade for the
 	compile requirements/lock.in --output-file requirements/lock.txt; \
 	compile pyproject.toml --output-file requirements/runtime.txt; \
 	compile requirements/build.in --output-file requirements/build.txt; \
+	compile requirements/sbom.in --output-file requirements/sbom.txt; \
 	compile --no-deps requirements/dashboards.in --output-file requirements/dashboards.txt; \
 	compile pyproject.toml requirements/dev.in --constraint requirements/runtime.txt --output-file requirements/dev.txt; \
 	compile pyproject.toml --extra kubernetes --constraint requirements/dev.txt --output-file requirements/image.txt
@@ -225,7 +239,7 @@ system-deps: ## install the system packages that tests need, if any is missing
 
 .PHONY: clean
 clean: ## remove environments, builds and caches
-	rm -rf .venv .venv-test .venv-build .venv-lock .venv-dashboards $(BROWSER)/node_modules build dist htmlcov lab-recordings \
+	rm -rf .venv .venv-test .venv-build .venv-lock .venv-sbom .venv-dashboards $(BROWSER)/node_modules build dist htmlcov lab-recordings \
 	  .coverage .coverage.* .hypothesis \
 	  .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -235,10 +249,11 @@ clean: ## remove environments, builds and caches
 .venv-test/.stamp: requirements/dev.txt
 .venv-build/.stamp: requirements/build.txt
 .venv-lock/.stamp: requirements/lock.txt
+.venv-sbom/.stamp: requirements/sbom.txt
 .venv-dashboards/.stamp: requirements/dashboards.txt
 # The builder's own dependencies are a client to upload with, and Kerberos; what it needs is in the lock file.
 .venv-dashboards/.stamp: PIP_ARGS := --no-deps
-.venv/.stamp .venv-test/.stamp .venv-build/.stamp .venv-lock/.stamp .venv-dashboards/.stamp:
+.venv/.stamp .venv-test/.stamp .venv-build/.stamp .venv-lock/.stamp .venv-sbom/.stamp .venv-dashboards/.stamp:
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) --require-hashes --requirement $<

@@ -21,6 +21,8 @@ Each error says what is wrong, where, and what to do. The command line maps an e
 callers catch :class:`AdvisorError`.
 """
 
+from collections.abc import Collection
+from difflib import get_close_matches
 from typing import ClassVar
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "StoreQueryError",
     "StoreUnreachableError",
     "UnknownNameError",
+    "nearest",
 ]
 
 
@@ -142,3 +145,12 @@ class UnknownNameError(AdvisorError):
     """A finding code, metric or setting of that name does not exist."""
 
     exit_code = 2
+
+
+def nearest(name: str, known: Collection[str], otherwise: str | None = None) -> str:
+    """A hint on what somebody may have meant by an unknown name; without one, ``otherwise`` or all that are known."""
+    # Of many names one is always a little like it: where there is another hint, only a close one is shown.
+    close = get_close_matches(name, known, n=1, cutoff=0.5 if otherwise is None else 0.6)
+    if close:
+        return f"did you mean {close[0]}?"
+    return f"known are {', '.join(known)}" if otherwise is None else otherwise

@@ -29,7 +29,7 @@ from advisor.report.pages import render_page
 from advisor.report.profiletext import profile_row
 from advisor.report.whatifjson import whatif_schema
 from advisor.sidecar.families import EXPOSED, Exposed, Section
-from scripts import conformance, diagrams, fidelitytable, stories
+from scripts import conformance, diagrams, fidelitytable, licences, stories
 from scripts.dashboards import page as dashboards
 from scripts.rules import page as alerts
 
@@ -57,6 +57,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "docs/profiles.md", _profiles()
     yield "docs/alerts.md", alerts.page()
     yield "docs/dashboards.md", dashboards.page()
+    yield "docs/licences.md", licences.page()
     yield from diagrams.diagrams()
     yield "advisor/schemas/report-v1.schema.json", json.dumps(report_schema(), indent=1) + "\n"
     yield "advisor/schemas/comparison-v1.schema.json", json.dumps(comparison_schema(), indent=1) + "\n"

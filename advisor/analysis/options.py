@@ -4,7 +4,7 @@ import msgspec
 
 from advisor.analysis.comparisonrules import ComparisonRules
 from advisor.diagnosis.thresholds import Thresholds
-from advisor.errors import UnknownNameError
+from advisor.errors import UnknownNameError, nearest
 from advisor.recommend.policy import Policy
 from advisor.signals.episodes import CutRules
 
@@ -34,12 +34,13 @@ def override(options: Options, assignments: tuple[str, ...]) -> Options:
             raise UnknownNameError(
                 f"there is no section {section_name!r}",
                 where=f"--set {text}",
-                hint="thresholds, policy, cut_rules or comparison",
+                hint=nearest(section_name, [field.name for field in msgspec.structs.fields(Options)]),
             )
         known = {field.name: field.type for field in msgspec.structs.fields(section)}
         if name not in known:
-            close = ", ".join(sorted(known))
-            raise UnknownNameError(f"{section_name} has no {name!r}", where=f"--set {text}", hint=f"it has {close}")
+            raise UnknownNameError(
+                f"{section_name} has no {name!r}", where=f"--set {text}", hint=nearest(name, sorted(known))
+            )
         try:
             number = msgspec.convert(value.strip(), known[name], strict=False)
         except msgspec.ValidationError as error:

@@ -1,5 +1,7 @@
 """The command ``analyze``: one input to one report."""
 
+from pathlib import Path
+
 import click
 
 from advisor.analysis import Options, override, report_of
@@ -16,7 +18,7 @@ from advisor.model.report import Report
 __all__ = ["analyze"]
 
 
-@click.command()
+@click.command(context_settings={"allow_extra_args": True})
 @input_options
 @told_options
 @fleet_options
@@ -47,6 +49,7 @@ def analyze(
     fail_on: str | None,
 ) -> int:
     """Analyse one operator and print findings and advice; or many: a report of each, and a summary."""
+    _refuse_unnamed(click.get_current_context().args)
     if explain_queries:
         click.echo(_explained(given), nl=False)
         return 0
@@ -62,6 +65,24 @@ def analyze(
         report = report_of(loaded, options)
     output.show(report)
     return FOUND if fail_on is not None and _has(report, Severity(fail_on)) else 0
+
+
+def _refuse_unnamed(words: list[str]) -> None:
+    """Refuse what stands there without an option, and say which it may belong to.
+
+    Raises:
+        UsageError: there is such.
+    """
+    if not words:
+        return
+    word = words[0]
+    if "://" in word:
+        hint = f"name it by its kind: --prometheus, --scrape or --sidecar {word}"
+    elif word.endswith((".yaml", ".yml")):
+        hint = f"did you mean --facts {word}?"
+    else:
+        hint = f"did you mean --recording {word}?" if Path(word).exists() else "inputs are named by options"
+    raise click.UsageError(f"Got unexpected extra argument ({word}); {hint}")
 
 
 def _explained(given: Given) -> str:

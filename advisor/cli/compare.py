@@ -19,6 +19,7 @@ from advisor.model.report import Report
 from advisor.report.comparisonjson import render_comparison_json
 from advisor.report.comparisontext import comparison_markdown, plain_comparison, print_comparison
 from advisor.report.layout import PIPE_WIDTH
+from advisor.sources.textstream import plain_text
 
 __all__ = ["WORSE", "compare"]
 
@@ -86,7 +87,7 @@ def _read_report(path: Path) -> Report:
         InputError: there is no such file, or it is no report.
     """
     try:
-        report = msgspec.json.decode(path.read_bytes(), type=Report)
+        report = msgspec.json.decode(plain_text(path.read_bytes()), type=Report)
     except OSError as error:
         raise InputNotFoundError(
             (error.strerror or "cannot be read").lower(), where=str(path), hint="check the path"

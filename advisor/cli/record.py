@@ -66,7 +66,12 @@ def record(
             out, Beside(log, objects, told.version, told.args, profile), Pseudonyms() if pseudonyms else None
         )
         if given.prometheus is not None:
-            notes = _from_store(given.prometheus.looking_for(told.profile), recorder, progress, all_series=all_series)
+            try:
+                store = given.prometheus.looking_for(told.profile)
+                notes = _from_store(store, recorder, progress, all_series=all_series)
+            except BaseException:  # also Ctrl-C: of a store nothing is kept in part
+                recorder.withdraw()
+                raise
         else:
             assert given.scrape is not None  # noqa: S101 - one of the two is given
             notes = _from_operator(given.scrape, recorder, progress, all_series=all_series)

@@ -4,18 +4,29 @@ from typing import Literal
 
 import click
 import msgspec
+from click.shell_completion import CompletionItem
 
 from advisor.diagnosis.engine import rule_for
 from advisor.diagnosis.findings import RULES
-from advisor.errors import UnknownNameError
+from advisor.errors import UnknownNameError, nearest
 from advisor.knowledge import METRICS, Metric, find
 from advisor.report.pages import render_page
 
 __all__ = ["explain", "metrics"]
 
 
+def _codes(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Finding codes for a shell that completes, each with its title."""
+    return [CompletionItem(rule.code.value, help=rule.title) for rule in RULES if rule.code.startswith(begun)]
+
+
+def _names(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Metric names, likewise."""
+    return [CompletionItem(one.name, help=one.meaning) for one in METRICS if one.name.startswith(begun)]
+
+
 @click.command()
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=_codes)
 def explain(code: str | None) -> None:
     """Explain a finding: what it means, when it is found, what to do and what not. Without CODE: list them."""
     if code is None:
@@ -36,7 +47,7 @@ def explain(code: str | None) -> None:
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_names)
 @click.option(
     "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form of the output."
 )
@@ -47,7 +58,9 @@ def metrics(name: str | None, output: Literal["text", "json"]) -> None:
         found = find(name)
         if found is None:
             raise UnknownNameError(
-                f"{name!r} is not in the catalogue", where="metrics", hint="run without a name for the list"
+                f"{name!r} is not in the catalogue",
+                where="metrics",
+                hint=nearest(name, [metric.name for metric in METRICS], "run without a name for the list"),
             )
         chosen = (found,)
     if output == "json":

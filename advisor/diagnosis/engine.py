@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from advisor.diagnosis.case import Case
 from advisor.diagnosis.findings import RULES, insufficient_data
 from advisor.diagnosis.rule import Rule
-from advisor.errors import UnknownNameError
+from advisor.errors import UnknownNameError, nearest
 from advisor.model.finding import Finding, FindingCode, Severity
 from advisor.model.signals import EpisodeKind
 
@@ -46,8 +46,8 @@ def rule_for(code: str) -> Rule:
     for rule in RULES:
         if rule.code == code:
             return rule
-    known = ", ".join(sorted(rule.code for rule in RULES))
-    raise UnknownNameError(f"there is no finding {code!r}", where="explain", hint=f"known are {known}")
+    known = sorted(rule.code for rule in RULES)
+    raise UnknownNameError(f"there is no finding {code!r}", where="explain", hint=nearest(code, known))
 
 
 def diagnose(case: Case) -> Diagnosis:

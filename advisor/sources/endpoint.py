@@ -9,6 +9,7 @@ import re
 import ssl
 import time
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,11 +37,21 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[ -~]*")
 _LARGEST_TOKEN_BYTES = 1 << 16
 _LONGEST_REASON = 200
+_UNREACHED = "does it run, and is that its port; to reach one in a cluster: kubectl port-forward"
+_HINTS = {
+    401: "give a token with --bearer-token-file, or a --header",
+    403: "give a token with --bearer-token-file that may read this, or a --header",
+}
+"""What to do about a status."""
 _UNPRINTABLE = re.compile(r"[^ -~]+")
 
 
 class ScrapeFailedError(Exception):
-    """One scrape failed, and the message says why."""
+    """One scrape failed, and the message says why; ``hint`` what to do about it, "" where that does not follow."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +143,7 @@ class Access:
 def _token(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            text = file.read(_LARGEST_TOKEN_BYTES).strip()
+            text = file.read(_LARGEST_TOKEN_BYTES).removeprefix(BOM_UTF8).strip()
     except OSError as error:
         raise ScrapeFailedError(f"the token file cannot be read: {error.strerror}") from error
     token = text.decode("ascii", "replace")
@@ -201,7 +212,16 @@ def fetch(
     except TimeoutError as error:
         raise ScrapeFailedError(f"no whole answer within {seconds:g} s") from error
     except ssl.SSLCertVerificationError as error:
-        raise ScrapeFailedError(f"the certificate is not trusted: {_plain(error.verify_message)}") from error
+        raise ScrapeFailedError(
+            f"the certificate is not trusted: {_plain(error.verify_message)}",
+            "give the certificate of its authority with --ca-file",
+        ) from error
+    except ssl.SSLError as error:
+        if error.reason == "WRONG_VERSION_NUMBER":
+            raise ScrapeFailedError("what answers there speaks no TLS", "is it http://") from error
+        raise ScrapeFailedError(_plain(error.strerror or str(error))) from error
+    except ConnectionRefusedError as error:
+        raise ScrapeFailedError(_plain(error.strerror or str(error)), _UNREACHED) from error
     except OSError as error:
         raise ScrapeFailedError(_plain(error.strerror or str(error))) from error
     except HTTPException as error:
@@ -225,16 +245,26 @@ def _get(
             if response.status in _REDIRECTS:
                 return endpoint.redirected(response.headers.get("Location", ""))
             if response.status != _OK:
-                raise ScrapeFailedError(f"status {response.status} {_plain(response.reason)}".rstrip())
+                raise ScrapeFailedError(
+                    f"status {response.status} {_plain(response.reason)}".rstrip(), _HINTS.get(response.status, "")
+                )
             kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
             if kind not in types:
-                wanted = "metrics as text" if types is _TYPES else " or ".join(types)
-                raise ScrapeFailedError(f"the content type is {_plain(kind)}, which is not {wanted}")
+                raise _wrong_type(kind, "metrics as text" if types is _TYPES else " or ".join(types))
             for piece in _bounded(_unpacked(response)):
                 receive(piece)
             return kind
     finally:
         connection.close()
+
+
+def _wrong_type(kind: str, wanted: str) -> ScrapeFailedError:
+    if kind == "text/html":
+        return ScrapeFailedError(
+            f"an HTML page came in place of {wanted}", "check the path, and how to get in without a browser"
+        )
+    has = f"the content type is {_plain(kind)}, which" if kind else "the answer has no content type, so it"
+    return ScrapeFailedError(f"{has} is not {wanted}")
 
 
 def _connection(endpoint: Endpoint, access: Access, seconds: float) -> HTTPConnection:

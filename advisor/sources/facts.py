@@ -10,7 +10,7 @@ import msgspec
 from advisor.errors import InputFormatError
 from advisor.knowledge.profiles import PROFILES, built_in
 from advisor.model.facts import ControllerFacts, Facts
-from advisor.sources.strictyaml import load_document, refuse_unreal, with_place
+from advisor.sources.strictyaml import load_document, refusal, refuse_unreal, with_place
 
 __all__ = ["read_facts"]
 
@@ -39,9 +39,7 @@ def _checked(document: object, path: Path) -> Facts:
         _check_controllers(facts.get("controllers"))
         return _known(msgspec.convert(facts, Facts))
     except msgspec.ValidationError as error:
-        message = with_place(str(error), "$")
-        hint = "docs/facts-format.md lists the keys, their units and ranges"
-        raise InputFormatError(message, where=str(path), hint=hint) from error
+        raise refusal(error, path, Facts, "docs/facts-format.md") from error
 
 
 def _known(facts: Facts) -> Facts:

@@ -22,14 +22,13 @@ from advisor.sources.prometheus.address import Address
 from advisor.sources.prometheus.auth import Access
 from advisor.sources.prometheus.promql import Matcher
 from advisor.sources.scraping import Plan, distinct
-from advisor.sources.strictyaml import load_document, refuse_unreal, with_place
+from advisor.sources.strictyaml import load_document, refusal, refuse_unreal, with_place
 
 __all__ = ["access_of", "checked_entry", "file_stem", "read_fleet", "scrape_plan"]
 
 _LARGEST_BYTES: Final = 16 << 20
 _KINDS: Final = ("prometheus", "recording", "facts", "scrape")
 _FILES: Final = ("bearer_token_file", "password_file", "client_cert", "client_key", "ca_file")
-_HINT: Final = "docs/fleet.md lists the keys"
 _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _LONGEST_STEM: Final = 180
 _DIGEST_LENGTH: Final = 12
@@ -51,7 +50,7 @@ def read_fleet(path: Path) -> tuple[FleetEntry, ...]:
         refuse_unreal(document)
         return _entries(document, path.absolute().parent)
     except msgspec.ValidationError as error:
-        raise InputFormatError(with_place(str(error), "$"), where=str(path), hint=_HINT) from error
+        raise refusal(error, path, FleetSpec, "docs/fleet.md") from error
 
 
 def _entries(document: dict[str, Any], folder: Path) -> tuple[FleetEntry, ...]:

@@ -94,7 +94,7 @@ class Recorder:
                 outcome = scraping.run(take)
             except InputNotFoundError:
                 spool.close()
-                self._withdraw()
+                self.withdraw()
                 raise
             spool.sort()
             if spool.refused:
@@ -122,7 +122,8 @@ class Recorder:
         except OSError as error:
             raise self._unwritable(error) from error
 
-    def _withdraw(self) -> None:
+    def withdraw(self) -> None:
+        """Leave the folder as it was before."""
         for name in (_METRICS, _SETUP):
             (self._folder / name).unlink(missing_ok=True)
         if self._made:

@@ -14,7 +14,7 @@ from advisor.errors import InputNotFoundError
 from advisor.model.raw import LogRecord, ObjectChange, ReadNote, Selection, SeriesStore, Setup
 from advisor.sources.openmetrics import read_openmetrics
 from advisor.sources.operatorlog import LogParser
-from advisor.sources.textstream import LineReader
+from advisor.sources.textstream import LineReader, plain_text
 
 __all__ = ["RecordingSource"]
 
@@ -142,7 +142,7 @@ class RecordingSource:
         if path is None:
             return Setup()
         try:
-            members = msgspec.json.decode(path.read_bytes(), type=dict[str, msgspec.Raw])
+            members = msgspec.json.decode(plain_text(path.read_bytes()), type=dict[str, msgspec.Raw])
         except (OSError, msgspec.DecodeError, RecursionError) as error:
             self._note(path, f"skipped: {error}")
             return Setup()

@@ -107,6 +107,7 @@ class _Tally:
     failed: int = 0
     malformed: int = 0
     last_error: str = ""
+    hint: str = ""
     starts: list[float] = field(default_factory=list)
     mixed: bool = False
 
@@ -155,6 +156,7 @@ class _Result:
     time: float
     exposition: Exposition | None = None
     error: str = ""
+    hint: str = ""
 
 
 class _Done:
@@ -223,13 +225,8 @@ class Scraping:
             early = self._collect(take)
         self._stop.set()
         ok, failed = (sum(getattr(tally, name) for tally in self._tallies) for name in ("ok", "failed"))
-        if not ok and not early:
-            worst = max(self._tallies, key=lambda tally: tally.failed)
-            raise InputNotFoundError(
-                f"no scrape succeeded of {failed}, the last one: {worst.last_error or 'no answer came at all'}",
-                where=worst.endpoint.url,
-                hint="check the address and what it asks for with: curl -v URL",
-            )
+        if not ok:
+            raise self._in_vain(failed)
         notes = [note for tally in self._tallies for note in tally.notes()]
         told = f"scrapes that succeeded: {ok}, that failed: {failed}"
         if early:
@@ -238,6 +235,15 @@ class Scraping:
             told = f"{passed}; {told}"
         self._reporter.say(told)
         return Outcome(self._stamp(0), self._last, ok, failed, early, tuple(notes))
+
+    def _in_vain(self, failed: int) -> InputNotFoundError:
+        worst = max(self._tallies, key=lambda tally: tally.failed)
+        url = worst.endpoint.url
+        return InputNotFoundError(
+            f"no scrape succeeded of {failed}, the last one: {worst.last_error or 'no answer came at all'}",
+            where=url,
+            hint=worst.hint or f"check the address and what it asks for with: curl -v {url}",
+        )
 
     def _interrupt(self) -> None:
         self._stop.set()
@@ -273,7 +279,7 @@ class Scraping:
             kind = fetch(tally.endpoint, self._access, self._plan.timeout, parser.feed)
             exposition = parser.finish()
         except (ScrapeFailedError, UnusableExpositionError) as error:
-            return _Result(tally, stamp, error=str(error))
+            return _Result(tally, stamp, error=str(error), hint=getattr(error, "hint", ""))
         if kind == OPENMETRICS and not exposition.ended:
             return _Result(tally, stamp, error="the answer is cut off: it does not end with # EOF")
         return _Result(tally, stamp, exposition)
@@ -308,6 +314,7 @@ class Scraping:
         if result.exposition is None:
             result.tally.failed += 1
             result.tally.last_error = result.error
+            result.tally.hint = result.hint
             return
         result.tally.count(result.exposition)
         self._last = max(self._last, result.time)

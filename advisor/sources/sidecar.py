@@ -115,7 +115,9 @@ class SidecarSource:
             self._fetch(METRICS, OPENMETRICS)
         except ScrapeFailedError as error:
             raise InputNotFoundError(
-                str(error), where=self._url(METRICS), hint="check the address; curl -v URL shows what it answers"
+                str(error),
+                where=self._url(METRICS),
+                hint=error.hint or f"check the address; curl -v {self._url(METRICS)} shows what it answers",
             ) from error
         for name, kind in _BESIDE.items():
             try:

@@ -7,14 +7,13 @@ from typing import Any
 import msgspec
 import yaml
 
-from advisor.errors import InputFormatError, InputNotFoundError
+from advisor.errors import InputFormatError, InputNotFoundError, nearest
 
-__all__ = ["line_of", "load_document", "refuse_unreal", "with_place"]
+__all__ = ["line_of", "load_document", "refusal", "refuse_unreal", "with_place", "worded"]
 
 _LARGEST_FIGURE, _SMALLEST_FIGURE = 1e15, 1e-9
 """A petabyte, thirty million years; a nanosecond. Nothing outside is a fact, and products of such would overflow."""
-
-
+_UNKNOWN = "Object contains unknown field `"
 _PLACE = re.compile(r"at `\$([^`]*)`")
 _UNKNOWN_KEY = re.compile(r"unknown field `([^`]*)`")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
@@ -65,6 +64,8 @@ def load_document(path: Path, *, kind: str, largest_bytes: int, instead: str = "
     try:
         with path.open("rb") as file:
             data = file.read(largest_bytes + 1)
+    except IsADirectoryError as error:
+        raise InputNotFoundError(f"is a folder, and no {kind}", where=str(path), hint=instead) from error
     except OSError as error:
         raise InputNotFoundError(
             f"cannot be read: {error.strerror}", where=str(path), hint="check the path and its permissions"
@@ -90,6 +91,41 @@ def with_place(message: str, place: str) -> str:
     if "`$" not in message:
         return f"{message} - at `{place}`"
     return message.replace("`$", f"`{place}", 1)
+
+
+def refusal(error: msgspec.ValidationError, path: Path, kind: type[msgspec.Struct], page: str) -> InputFormatError:
+    """What is wrong in a document, in words, with the key that was meant where one is unknown.
+
+    Args:
+        error: as msgspec tells it.
+        path: the file.
+        kind: what the whole document was to be.
+        page: where all keys are explained.
+    """
+    message = with_place(str(error), "$")
+    _, found, rest = message.partition(_UNKNOWN)
+    hint = f"{page} lists the keys, their units and ranges"
+    if found:
+        key, known = rest.partition("`")[0], _keys(msgspec.inspect.type_info(kind))
+        # A right key in the wrong place is as usual as a wrong letter.
+        hint = f"{key} belongs to another place; {hint}" if key in known else nearest(key, sorted(known), hint)
+    return InputFormatError(worded(message), where=str(path), hint=hint)
+
+
+def worded(message: str) -> str:
+    """A message of msgspec for people who do not know it."""
+    return message.replace(_UNKNOWN, "there is no key `").replace("Object missing", "it lacks the")
+
+
+def _keys(kind: msgspec.inspect.Type) -> set[str]:
+    """The keys of a type and of everything in it; no type holds itself."""
+    found: set[str] = set()
+    for field in getattr(kind, "fields", ()):
+        found |= {field.encode_name} | _keys(field.type)
+    inside = (getattr(kind, name, None) for name in ("item_type", "value_type"))
+    for one in (*getattr(kind, "types", ()), *filter(None, inside)):
+        found |= _keys(one)
+    return found
 
 
 def line_of(path: Path, message: str) -> int | None:

@@ -1,14 +1,16 @@
 """Lines of a plain or gzip file, streamed, keeping all that a damaged or cut-off file still holds."""
 
 import zlib
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from advisor.errors import InputNotFoundError
 
-__all__ = ["LineReader"]
+__all__ = ["LineReader", "plain_text"]
 
 _CHUNK_BYTES = 1 << 18
 _LONGEST_LINE_BYTES = 1 << 25
@@ -50,7 +52,7 @@ class LineReader:
         """Every line that has a line end."""
         begun: list[bytes] = []
         length = 0
-        for chunk in self._chunks():
+        for chunk in _as_utf8(self._chunks()):
             if b"\n" not in chunk:
                 begun.append(chunk)
                 length += len(chunk)
@@ -114,6 +116,28 @@ class LineReader:
         yield decoder.flush()
         if not whole and self.problem is None:
             self.problem = f"cut off after line {self.lines}: the compressed data has no end"
+
+
+def _as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The chunks without a byte order mark; as UTF-8 where the mark says UTF-16, as files of PowerShell have it."""
+    begun = b""
+    for chunk in chunks:
+        begun += chunk
+        if len(begun) >= len(BOM_UTF8):
+            break
+    if not begun.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        yield begun.removeprefix(BOM_UTF8)
+        yield from chunks
+        return
+    decoder = getincrementaldecoder("utf-16")("replace")
+    for chunk in chain((begun,), chunks):
+        yield decoder.decode(chunk).encode()
+    yield decoder.decode(b"", final=True).encode()
+
+
+def plain_text(data: bytes) -> bytes:
+    """A whole text without a byte order mark, and as UTF-8, likewise."""
+    return b"".join(_as_utf8(iter((data,))))
 
 
 def _salvaged(decoder: "zlib._Decompress", data: bytes) -> bytes:

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from advisor.errors import InputFormatError
-from advisor.sources.strictyaml import load_document, refuse_unreal, with_place
+from advisor.sources.strictyaml import load_document, refusal, refuse_unreal
 from advisor.sources.workloadspec import (
     ArrivalSpec,
     CronJobSpec,
@@ -78,9 +78,7 @@ def read_workload(path: Path) -> WorkloadFile:
         refuse_unreal(document)
         return _Builder(msgspec.convert(document, WorkloadSpec)).build()
     except msgspec.ValidationError as error:
-        message = with_place(str(error), "$")
-        hint = "docs/workload-format.md lists the keys, their units and ranges"
-        raise InputFormatError(message, where=str(path), hint=hint) from error
+        raise refusal(error, path, WorkloadSpec, "docs/workload-format.md") from error
 
 
 def _refuse(message: str, place: str) -> msgspec.ValidationError:

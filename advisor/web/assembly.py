@@ -5,6 +5,7 @@ import math
 import random
 import threading
 from collections.abc import Sequence
+from errno import EADDRINUSE
 from pathlib import Path
 from typing import Any, Final
 
@@ -278,7 +279,8 @@ def _serving(app: Any, host: str, port: int) -> Any:  # noqa: ANN401 - waitress 
             connection_limit=_MOST_CONNECTIONS,
             asyncore_use_poll=True,
         )
-    except OSError as error:
-        raise OutputError(
-            f"cannot serve there: {error.strerror or error}", where=f"{host}:{port}", hint="choose another --listen"
-        ) from error
+    except (OSError, ValueError) as error:
+        # waitress tells of a name that is not known, and of nothing else, by a ValueError.
+        what = error.strerror or error if isinstance(error, OSError) else "the name of the host is not known"
+        hint = "choose another --listen-port" if getattr(error, "errno", 0) == EADDRINUSE else "choose another address"
+        raise OutputError(f"cannot serve there: {what}", where=f"{host}:{port}", hint=hint) from error

@@ -7,9 +7,9 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
-from advisor.errors import SettingsError
+from advisor.errors import SettingsError, nearest
 from advisor.web.configfile import ConfigFile, read_file
-from advisor.web.configkeys import KEYS, OPERATORS, PREFIX, Key, nearest
+from advisor.web.configkeys import KEYS, OPERATORS, PREFIX, Key
 from advisor.web.configoperators import OperatorSpec, read_operators, shown_operator
 from advisor.web.configvalues import shown_duration
 
@@ -288,7 +288,9 @@ def _with_warnings(config: Config) -> Config:
     if not listen.is_loopback and not config.login.is_needed:
         told.append(f"anybody who reaches {listen.host}:{listen.port} can read everything: set login.token_file")
     if not config.operators:
-        told.append("no operator is named, so nothing is watched: add [[operators]]")
+        told.append(
+            "no operator is named, so nothing is watched: give --prometheus, --scrape or --sidecar, or [[operators]]"
+        )
     return replace(config, warnings=tuple(told))
 
 

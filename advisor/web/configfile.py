@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from advisor.errors import SettingsError
-from advisor.web.configkeys import KEYS, OPERATORS, SECTIONS, nearest
+from advisor.errors import SettingsError, nearest
+from advisor.web.configkeys import KEYS, OPERATORS, SECTIONS
 from advisor.web.configoperators import DEFAULTS
 
 __all__ = ["ConfigFile", "read_file"]
@@ -105,7 +105,7 @@ def _text(path: Path) -> str:
     if len(data) > _LARGEST_BYTES:
         raise SettingsError(f"is longer than {_LARGEST_BYTES >> 20} MiB", where=str(path), hint=_HINT)
     try:
-        return data.decode()
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SettingsError(f"is not UTF-8 at byte {error.start}", where=str(path), hint=_HINT) from None
 

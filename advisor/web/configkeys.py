@@ -1,7 +1,6 @@
 """Every setting of the service but its operators: name, default, reader, and what it is for."""
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +19,7 @@ from advisor.web.configvalues import (
     words,
 )
 
-__all__ = ["KEYS", "OPERATORS", "PREFIX", "SECTIONS", "Key", "nearest"]
+__all__ = ["KEYS", "OPERATORS", "PREFIX", "SECTIONS", "Key"]
 
 PREFIX: Final = "KUBERAY_ADVISOR_"
 """What variables of the environment begin with."""
@@ -189,9 +188,3 @@ KEYS: Final[tuple[Key, ...]] = (
 )
 """All of them, in the order in which they are shown."""
 SECTIONS: Final = tuple(dict.fromkeys(key.section for key in KEYS))
-
-
-def nearest(name: str, known: tuple[str, ...]) -> str:
-    """A hint on what somebody may have meant by an unknown name."""
-    close = get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"

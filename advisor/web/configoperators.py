@@ -6,15 +6,14 @@ from typing import Any, Final
 
 import msgspec
 
-from advisor.errors import SettingsError
+from advisor.errors import SettingsError, nearest
 from advisor.sources.endpoint import Access
 from advisor.sources.fleetfile import checked_entry, file_stem
 from advisor.sources.fleetspec import FleetEntry, Name, PrometheusSpec, ScrapeSpec, Text
 from advisor.sources.logtime import duration_seconds
 from advisor.sources.profiles import absolute_profile
 from advisor.sources.sidecar import address
-from advisor.sources.strictyaml import refuse_unreal, with_place
-from advisor.web.configkeys import nearest
+from advisor.sources.strictyaml import refuse_unreal, with_place, worded
 
 __all__ = ["DEFAULTS", "KINDS", "OperatorSpec", "SidecarSpec", "read_operators", "shown_operator"]
 
@@ -235,7 +234,7 @@ def _refuse_twice(operators: list[OperatorSpec]) -> None:
 
 def _worded(error: msgspec.ValidationError, place: str) -> str:
     message = with_place(str(error), "$").replace("`$`", f"`{place}`").replace("`$.", f"`{place}.")
-    return message.replace("Object contains unknown field", "there is no key").replace("Object missing", "it lacks the")
+    return worded(message)
 
 
 def _hint(error: msgspec.ValidationError, place: str) -> str:

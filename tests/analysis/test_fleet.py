@@ -243,7 +243,7 @@ def test_a_failure_leaves_no_old_report(tmp_path: Path) -> None:
     run = analyse_fleet(plan_of(entries, out, form="text"), Here())
     ((_, failure),) = run.fleet.failed()
     assert failure.where == str(tmp_path / "calm.facts.yaml")
-    assert "unknown field" in failure.error
+    assert "there is no key `facts`" in failure.error
     assert failure.hint.startswith("docs/facts-format.md")
     assert failure.exit_code == 3
     assert [path.name for path in out.iterdir()] == ["fleet.json"]

@@ -97,7 +97,7 @@ def test_each_exit_code_is_documented() -> None:
     page = (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8")
     rows = {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
     tree = {getattr(errors, name).exit_code for name in errors.__all__ if isinstance(getattr(errors, name), type)}
-    assert rows == {0, FOUND, WORSE, entry.INTERRUPTED, *tree}
+    assert rows == {0, FOUND, WORSE, entry.INTERRUPTED, entry.READER_LEFT, entry.TERMINATED, *tree}
 
 
 def test_the_readmes_make_targets_exist() -> None:

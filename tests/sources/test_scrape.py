@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from advisor.analysis import Options, load_source, report_of
-from advisor.errors import InputNotFoundError, NothingToAnalyseError
+from advisor.errors import InputNotFoundError
 from advisor.model.raw import SeriesStore
 from advisor.signals.names import SELECTION
 from advisor.sources import scrape as scrape_module
@@ -287,9 +287,9 @@ class TestEndingEarly:
             source_of(server, plan=Plan(60.0, 0.02), told=told).series(SELECTION)
 
     def test_before_the_first_answer(self) -> None:
-        """Nothing is there to analyse."""
+        """Nothing came, and that is said."""
         told = Told(interrupt_at(1))
-        with serving(hang) as server, pytest.raises(NothingToAnalyseError):
+        with serving(hang) as server, pytest.raises(InputNotFoundError, match="no scrape succeeded of 0"):
             load_source(source_of(server, plan=Plan(600.0, 60.0), told=told))
 
     def test_outside_the_main_thread_signals_are_left_alone(self) -> None:

@@ -98,7 +98,7 @@ class TestAnswers:
         [
             (answer(b"", 500), "status 500 Internal Server Error"),
             (answer(b"", 401), "status 401 Unauthorized"),
-            (answer(b"a 1\n", kind="text/html"), "the content type is text/html, which is not metrics as text"),
+            (answer(b"a 1\n", kind="text/html"), "an HTML page came in place of metrics as text"),
             (answer(b"a 1\n", Content_Encoding="br"), "the content encoding is br, not gzip"),
             (answer(b"not gzip", Content_Encoding="gzip"), "the compressed answer is damaged"),
             (answer(gzip.compress(BODY)[:-9], Content_Encoding="gzip"), "the compressed data has no end"),

@@ -155,7 +155,7 @@ class TestProblems:
             source.series(DEPTH)
         assert str(caught.value) == (
             f"{root(server)}/v1/recording/metrics.om: status 404 Not Found "
-            "(check the address; curl -v URL shows what it answers)"
+            f"(check the address; curl -v {root(server)}/v1/recording/metrics.om shows what it answers)"
         )
 
     def test_something_else_answers(self) -> None:
@@ -163,7 +163,7 @@ class TestProblems:
         with (
             serving(lambda handler: send(handler, b"<html>", kind="text/html")) as server,
             SidecarSource(address(server.url), Access()) as source,
-            pytest.raises(InputNotFoundError, match="text/html, which is not application/openmetrics-text"),
+            pytest.raises(InputNotFoundError, match="an HTML page came in place of application/openmetrics-text"),
         ):
             source.series(DEPTH)
 

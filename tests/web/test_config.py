@@ -83,7 +83,9 @@ def test_nothing_given() -> None:
     assert config.schedule.interval_seconds == 300.0
     assert config.notify.severities == ("critical",)
     assert set(config.origins.values()) == {"default"}
-    assert config.warnings == ("no operator is named, so nothing is watched: add [[operators]]",)
+    assert config.warnings == (
+        "no operator is named, so nothing is watched: give --prometheus, --scrape or --sidecar, or [[operators]]",
+    )
 
 
 def test_a_file(file: Path) -> None:

