@@ -25,17 +25,6 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiOnly]:
-    """An API server for all of these tests, without the kinds of other products."""
-    plane = ApiOnly(toolbox(), tmp_path_factory.mktemp("plane"))
-    try:
-        plane.up()
-        yield plane
-    finally:
-        plane.down()
-
-
-@pytest.fixture(scope="module")
 def objects(plane: ApiOnly) -> Objects:
     """Its objects."""
     return Objects(plane.cluster, OPERATOR_NAMESPACE)

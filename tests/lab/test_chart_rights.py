@@ -57,17 +57,6 @@ class Installed:
     """Namespaces that the operator watches; none for all."""
 
 
-@pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiOnly]:
-    """An API server for all of these tests."""
-    plane = ApiOnly(toolbox(), tmp_path_factory.mktemp("plane"))
-    try:
-        plane.up()
-        yield plane
-    finally:
-        plane.down()
-
-
 @pytest.fixture(scope="module", params=[(), ("team-a", "team-b")], ids=["cluster-wide", "namespaced"])
 def installed(plane: ApiOnly, request: pytest.FixtureRequest) -> Iterator[Installed]:
     """The chart's watcher, for an operator that watches all namespaces, and for one that watches two."""

@@ -85,17 +85,6 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiOnly]:
-    """An API server for all of these tests."""
-    plane = ApiOnly(toolbox(), tmp_path_factory.mktemp("plane"))
-    try:
-        plane.up()
-        yield plane
-    finally:
-        plane.down()
-
-
-@pytest.fixture(scope="module")
 def token(plane: ApiOnly) -> str:
     """The token of a service account with the chart's rights."""
     metadata = {"name": "sidecar"}
