@@ -1,4 +1,4 @@
-"""What is predicted, in words; the unit stands with each value."""
+"""What is measured and predicted, in words, for reports, what-ifs and pages; the unit stands with each value."""
 
 from typing import Final
 
@@ -7,10 +7,13 @@ __all__ = ["quantity_words"]
 _WORDS: Final = {
     "queue_wait_seconds_mean": "mean queue wait",
     "ready_seconds_mean": "mean time until ready",
+    "makespan_seconds": "time until all is ready",
     "drain_seconds": "time to drain",
     "limiter_wait_seconds_mean": "mean limiter wait",
     "api_requests_per_second": "API requests",
+    "requests_per_second": "API requests",
     "cpu_cores": "CPU",
+    "utilisation": "busy workers",
 }
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from advisor.model.signal import Unit
 from advisor.model.text import format_value
 from advisor.model.whatif import Interval, MeasuredValue, SettingsCell, WhatIf
+from advisor.report.quantitywording import quantity_words
 
 __all__ = [
     "INTERVAL_NOTE",
@@ -20,7 +21,6 @@ __all__ = [
     "pace_text",
     "parameter_rows",
     "point_line",
-    "quantity_title",
     "rows",
     "spread",
     "unfinished_line",
@@ -46,12 +46,6 @@ _COLUMNS = (
     ("cpu_cores", "cores"),
     ("requests_per_second", "API/s"),
 )
-_TITLES = {
-    "makespan_seconds": "time until all is ready",
-    "ready_seconds_mean": "time until a cluster is ready",
-    "queue_wait_seconds_mean": "queue wait",
-    "limiter_wait_seconds_mean": "limiter wait",
-}
 _NOTHING = "-"
 _SIZES = ((120.0, 60.0), (1.0, 1.0), (1e-3, 1e-3))
 """From how many seconds on a value is written in minutes, seconds and milliseconds; below in microseconds."""
@@ -144,12 +138,7 @@ def best_lines(result: WhatIf) -> Iterator[str]:
         cell = result.cells[one.cell]
         estimate = cell.estimate(one.quantity)
         if estimate is not None:
-            yield f"{quantity_title(one.quantity)}: {spread(estimate)} with {named(cell)}"
-
-
-def quantity_title(quantity: str) -> str:
-    """A quantity in words."""
-    return _TITLES.get(quantity, quantity.replace("_", " "))
+            yield f"{quantity_words(one.quantity)}: {spread(estimate)} with {named(cell)}"
 
 
 def _shows_limits(result: WhatIf) -> bool:

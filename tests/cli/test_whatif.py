@@ -194,8 +194,8 @@ def test_an_operator_that_is_scraped(printed: Printed, tmp_path: Path) -> None:
     """Its load is run again under its own settings."""
     load = tmp_path / "burst.yaml"
     load.write_text("clusters: {rc: {count: 400, workers: 4, over_seconds: 1}}\n", encoding="utf-8")
-    options = ("--for", "4s", "--interval", "0.4s", "--version", "1.7.0", "--args", "--qps=100 --burst=200")
-    with serving(str(load), "--serve", "127.0.0.1:0", "--pace", "4") as (_, port):
+    options = ("--for", "8s", "--interval", "0.8s", "--version", "1.7.0", "--args", "--qps=100 --burst=200")
+    with serving(str(load), "--serve", "127.0.0.1:0", "--pace", "2") as (_, port):
         found = printed("--scrape", f"http://127.0.0.1:{port}", *options, *FEW)
     assert found["load"]["name"] == f"http://127.0.0.1:{port}/metrics"
     assert found["load"]["created"] > 10

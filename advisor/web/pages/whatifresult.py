@@ -17,6 +17,7 @@ from advisor.report.curves import Curve, Curves, draw_curves
 from advisor.report.document import Section, wide_table
 from advisor.report.heatmap import heat_maps
 from advisor.report.markup import Child, Markup, blocks, element
+from advisor.report.quantitywording import quantity_words
 from advisor.report.whatifwording import (
     INTERVAL_NOTE,
     load_line,
@@ -31,20 +32,20 @@ from advisor.web.pages.moves import UNKNOWN
 
 __all__ = ["asked_cell", "headline", "result_sections"]
 
-_ROWS: Final = (
-    ("queue_wait_seconds_mean", "mean queue wait"),
-    ("ready_seconds_mean", "time until a cluster is ready"),
-    ("makespan_seconds", "time until all is ready"),
-    ("limiter_wait_seconds_mean", "mean wait in the client's limiter"),
-    ("requests_per_second", "requests to the API server"),
-    ("cpu_cores", "CPU of the operator"),
-    ("utilisation", "busy workers"),
+_QUANTITIES: Final = (
+    "queue_wait_seconds_mean",
+    "ready_seconds_mean",
+    "makespan_seconds",
+    "limiter_wait_seconds_mean",
+    "requests_per_second",
+    "cpu_cores",
+    "utilisation",
 )
 _CURVES: Final = (
-    ("queue_wait_seconds_mean", "Mean queue wait", Unit.SECONDS),
-    ("ready_seconds_mean", "Time until a cluster is ready", Unit.SECONDS),
-    ("requests_per_second", "Requests to the API server, a second", Unit.PER_SECOND),
-    ("cpu_cores", "CPU of the operator, cores", Unit.CORES),
+    ("queue_wait_seconds_mean", Unit.SECONDS),
+    ("ready_seconds_mean", Unit.SECONDS),
+    ("requests_per_second", Unit.PER_SECOND),
+    ("cpu_cores", Unit.CORES),
 )
 _FEWEST: Final = 2
 _SAME: Final = 0.05
@@ -64,8 +65,8 @@ def headline(answer: WhatIf) -> str:
     if then is None or now is None:
         return "Nothing could be predicted."
     told = [
-        f"{title} {spread(after)}{'' if then.is_now else f', now {spread(before)}'}"
-        for quantity, title in _ROWS[:2]
+        f"{quantity_words(quantity)} {spread(after)}{'' if then.is_now else f', now {spread(before)}'}"
+        for quantity in _QUANTITIES[:2]
         if (after := then.estimate(quantity)) is not None and (before := now.estimate(quantity)) is not None
     ]
     return f"With {named(then)}: {'; '.join(told) or 'no key waits for a worker'}."
@@ -94,11 +95,15 @@ def _prediction(answer: WhatIf) -> Iterator[Markup]:
         return
     measured = {one.quantity: format_value(one.value, one.unit) for one in answer.measured}
     rows = []
-    for quantity, title in _ROWS:
+    for quantity in _QUANTITIES:
         before, after = now.estimate(quantity), then.estimate(quantity)
         if before is None and after is None:
             continue
-        cells: list[Child] = [title, measured.get(quantity, UNKNOWN), *(_text(one) for one in (before, after))]
+        cells: list[Child] = [
+            quantity_words(quantity),
+            measured.get(quantity, UNKNOWN),
+            *(_text(one) for one in (before, after)),
+        ]
         rows.append([*cells, _change(before, after)])
     heads = ("", "measured now", "model now", "model then", "change")
     yield element("p", "Now: ", named(now), ". Then: ", element("strong", named(then)), ".")
@@ -203,7 +208,8 @@ def _curves(around: WhatIf, answer: WhatIf) -> Iterator[Markup]:
         return
     paces = list(dict.fromkeys((then.qps, now.qps)))
     places = [_place(count, then, now) for count in workers]
-    for index, (quantity, title, unit) in enumerate(_CURVES):
+    for index, (quantity, unit) in enumerate(_CURVES):
+        title = f"{quantity_words(quantity)[0].upper()}{quantity_words(quantity)[1:]}"
         curves = [
             Curve(
                 f"{pace_text(qps)}{' (now)' if qps == now.qps else ''}", style, _values(around, workers, qps, quantity)
