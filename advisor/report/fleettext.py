@@ -117,7 +117,7 @@ def render_fleet_markdown(fleet: Fleet) -> str:
 
 
 def _markdown(fleet: Fleet) -> Iterator[str]:
-    yield f"## KubeRay operators\n\n**{escape(head_line(fleet))}**"
+    yield f"## Operators\n\n**{escape(head_line(fleet))}**"
     if line := left_line(fleet):
         yield f"\n{escape(line)}"
     analysed = fleet.analysed()

@@ -76,7 +76,7 @@ def _fleet(service: Service, trends: Trends) -> View:
     counts = Counter(map(severity_of, statuses))
     told = ", ".join(f"{counts[each]} {each}" for each in (*Severity, _UNKNOWN) if counts[each])
     summary = element("p", f"{len(statuses)}: {told or 'none has been analysed yet'}")
-    header = element("header", element("h1", "KubeRay operators"), summary)
+    header = element("header", element("h1", "Operators"), summary)
     counted = element("p", _count(page, len(fitting), len(statuses)), class_="about") if shown else None
     content = _content(service, asked, shown, trends.of(shown), now)
     parts = [_search(asked), counted, content, _pages(asked, page) if shown else None]

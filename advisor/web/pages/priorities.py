@@ -163,7 +163,7 @@ def _controller(history: PriorityHistory, one: ControllerPriorities, number: int
 
 def _notes(one: ControllerPriorities) -> Iterator[Markup]:
     if [priority.priority for priority in one.priorities] == [""]:
-        text = "This is the classic queue of KubeRay up to 1.6, which has no priorities: first in, first out."
+        text = "This is the classic queue, which has no priorities: first in, first out. KubeRay has it up to 1.6."
         yield element("p", text, class_="about")
     elif one.origin == "operator" and len(one.priorities) > 1:
         text = "The operator tells depths by priority, and waits over all of them only; a sidecar knows both."
