@@ -102,7 +102,7 @@ def _drop(stream: TextIO) -> None:
 def _unwritten(error: OSError) -> int:
     return _tell(
         OutputError(
-            f"cannot be written: {error.strerror}", where="standard output", hint="is the disk of where it goes to full"
+            f"cannot be written: {error.strerror}", where="standard output", hint="the disk that it goes to may be full"
         )
     )
 

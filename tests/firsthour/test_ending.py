@@ -107,7 +107,7 @@ def test_a_full_disk_is_told(args: str) -> None:
     assert done.returncode == 3
     assert done.stderr == (
         "error: standard output: cannot be written: No space left on device\n"
-        "hint: is the disk of where it goes to full\n"
+        "hint: the disk that it goes to may be full\n"
     )
 
 
