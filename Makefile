@@ -13,8 +13,9 @@ PYTHON ?= python3
 DEMO_ARGS ?=
 # Passed on to pytest, for example: make unit PYTEST_ARGS="-p randomly -p no:cacheprovider -p 'randomly_seed=1'"
 PYTEST_ARGS ?=
-# Processes that share the tests. A file's tests stay together, since they may share a server.
-PYTEST_PROCESSES ?= 2
+# Processes that share the tests: they wait for servers much of the time, so one more than a small machine has cores. A file's tests
+# stay together, since they may share a server.
+PYTEST_PROCESSES ?= 3
 # `make lock UPGRADE=--upgrade` moves every pin to the newest release; without it, pins that still fit stay.
 UPGRADE ?=
 DASHBOARDS_ARGS ?=

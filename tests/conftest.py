@@ -1,6 +1,7 @@
 """Fixtures and settings that all tests share."""
 
 import os
+import signal
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,10 @@ _LEAKING: Final = frozenset(
     }
 )
 _LEAKING_PREFIXES: Final = ("AWS_", "KUBERAY_ADVISOR_", "KUBERNETES_")
+
+# A shell that runs the tests in the background leaves SIGINT ignored, and what tests start would ignore it too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Times vary under coverage and on busy machines; pytest-timeout stops what hangs.
 hypothesis.settings.register_profile("advisor", deadline=None, print_blob=True)

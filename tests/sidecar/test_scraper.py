@@ -211,7 +211,7 @@ class TestFailures:
         ("behave", "error"),
         [
             (answer(b"no", status=503), "status 503 Service Unavailable"),
-            (answer(b"<html>", kind="text/html"), "the content type is text/html, which is not metrics as text"),
+            (answer(b"<html>", kind="text/html"), "an HTML page came in place of metrics as text"),
             (answer(b"a 1", Content_Length="99"), "the answer is cut off: 96 bytes are missing"),
             (answer(b"\n"), "the answer holds no sample in the Prometheus text format or OpenMetrics"),
             (

@@ -217,6 +217,7 @@ class TestRecording:
             "args": ["--qps=5"],
             "start": 1.0,
             "end": 2.5,
+            "profile": None,
             "scrape_interval_seconds": 5.0,
         }
 
