@@ -25,7 +25,7 @@ from tests.web.serving import NOW, World
 
 __all__ = ["TINY", "Asking", "Clocked", "Played", "basis", "children", "command", "played", "results"]
 
-TINY = Effort(seconds=30.0, draws=1, draws_around=0, workers=2, paces=1)
+TINY = Effort(seconds=120.0, draws=1, draws_around=0, workers=2, paces=1)
 """Real runs of the twin, as few as there can be."""
 
 

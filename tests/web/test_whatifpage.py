@@ -161,7 +161,7 @@ class TestRun:
         client = world.client()
         address = asked(client, {"concurrency": "4", "qps": "", "burst": "", "cpu": "", "do": "run"})
         assert refreshes(seen(client, address))
-        until(lambda: not refreshes(seen(client, address)), 55.0)
+        until(lambda: not refreshes(seen(client, address)), 150.0)
         page = seen(client, address)
         found = json.loads(client.get(f"{address}&export=json").data)["data"]["what_if"]
         assert whatifs.stop()
