@@ -51,8 +51,19 @@ def _run(args: list[str] | None) -> int:
         return READER_LEFT if request.code == 1 else int(request.code or 0)
     except OSError as error:
         return _unwritten(error) if error.filename is None and error.errno in _UNWRITTEN else _fault()
-    except Exception:  # noqa: BLE001 - told whole, and as what it is
-        return _fault()
+    except Exception as error:  # noqa: BLE001 - told whole, and as what it is
+        return _interrupted() if _came_of_an_interrupt(error) else _fault()
+
+
+def _came_of_an_interrupt(error: BaseException) -> bool:
+    """Whether something was being closed for an interrupt, and failed since it was half made."""
+    before = error.__context__
+    return before is not None and (isinstance(before, KeyboardInterrupt) or _came_of_an_interrupt(before))
+
+
+def _interrupted() -> int:
+    _say("interrupted")
+    return INTERRUPTED
 
 
 def _called(args: list[str] | None) -> int:
@@ -69,8 +80,7 @@ def _called(args: list[str] | None) -> int:
             error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        _say("interrupted")
-        return INTERRUPTED
+        return _interrupted()
     except AdvisorError as error:
         return _tell(error)
     return result if isinstance(result, int) else 0

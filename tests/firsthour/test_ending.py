@@ -139,6 +139,22 @@ def test_a_fault_is_told_as_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert errors.splitlines()[-1].startswith("error: this is a fault of kuberay-advisor ")
 
 
+def test_what_fails_while_it_is_closed_for_an_interrupt_is_no_fault(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An interrupt may come while a connection is half made, which then cannot be closed."""
+
+    def broken(*_: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            int("raw stream has been detached")
+
+    monkeypatch.setattr("advisor.cli.analyze.report_of", broken)
+    assert run("analyze", "--recording", str(EXAMPLE)) == entry.INTERRUPTED
+    assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
+
+
 def test_a_file_that_is_not_there_is_no_fault_of_the_disk(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
