@@ -32,6 +32,7 @@ from advisor.sidecar.families import EXPOSED, Exposed, Section
 from scripts import conformance, diagrams, fidelitytable, licences, stories
 from scripts.dashboards import page as dashboards
 from scripts.rules import page as alerts
+from scripts.writing import renewed
 
 ROOT = Path(__file__).resolve().parent.parent
 _HELP_WIDTH = 100
@@ -169,15 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Write the generated pages and the JSON Schema.")
     parser.add_argument("--check", action="store_true", help="change nothing; fail when something is stale")
     check = parser.parse_args(arguments).check
-    stale = []
-    for name, text in pages():
-        path = ROOT / name
-        if path.is_file() and path.read_text(encoding="utf-8") == text:
-            continue
-        stale.append(name)
-        if not check:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+    stale = renewed(pages(), ROOT, check=check)
     for name in stale:
         sys.stderr.write(f"{name}: {'stale, run python -m scripts.generate_docs' if check else 'written'}\n")
     return 1 if check and stale else 0

@@ -89,7 +89,7 @@ def load_input(given: Given, progress: Progress, told: Setup = _NOTHING_TOLD) ->
     """
     given.check()
     if given.facts is not None:
-        if told.version is not None or told.args:
+        if told.is_told:
             raise click.UsageError("--version and --args belong to another input: facts say such themselves.")
         from advisor.sources.facts import read_facts
 

@@ -1,17 +1,15 @@
 """What the options of scraping ask for; apart from the options, so that others start without it."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from advisor.sources.endpoint import Access, Endpoint, ScrapeFailedError, tls_context
+from advisor.sources.endpoint import Access, Endpoint, ScrapeFailedError, meant_url, tls_context
 from advisor.sources.scraping import Plan, distinct
 
 __all__ = ["ScrapeRequest", "access_of", "request_of"]
 
-_HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]+:[0-9]+(/[A-Za-z0-9._/-]*)?")
 _DEFAULT_SECONDS = 300.0
 _DEFAULT_INTERVAL = 2.0
 
@@ -77,5 +75,5 @@ def _endpoint(url: str) -> Endpoint:
     try:
         return Endpoint.parse(url)
     except ValueError as error:
-        meant = f"; did you mean http://{url}" if _HOST_AND_PORT.fullmatch(url) else ""
-        raise ValueError(f"{url}: {error}{meant}") from None
+        meant = meant_url(url)
+        raise ValueError(f"{url}: {error}{meant and '; '}{meant}") from None

@@ -67,7 +67,7 @@ class WhatIfInputs:
                 "Give --recording PATH, --scrape URL or --facts FILE; or --workload FILE, alone or with one of the "
                 "first two."
             )
-        if (self.told.version is not None or self.told.args) and len(self.recordings) + (self.scrape is not None) != 1:
+        if self.told.is_told and len(self.recordings) + (self.scrape is not None) != 1:
             raise click.UsageError("--version and --args belong to --scrape or to a single --recording.")
 
     def situation(self, progress: Progress) -> tuple["Situation", int]:

@@ -11,6 +11,7 @@ import msgspec
 
 from advisor.knowledge.profile import Profile, fits
 from advisor.knowledge.profiles import GENERIC, KUBERAY, PROFILES
+from advisor.model.text import format_some
 
 __all__ = ["Choice", "Seen", "recognise", "recognised"]
 
@@ -56,11 +57,14 @@ def recognise(seen: Seen, profiles: Sequence[Profile] = PROFILES) -> Choice:
     best, found = max(((one, recognised(one, seen)) for one in profiles), key=lambda pair: _rank(pair[1]))
     if any(found.values()):
         what, names = next((what, names) for what, names in found.items() if names)
-        return Choice(profile=best, why=f"{what} {_some(names)}")
+        return Choice(profile=best, why=f"{what} {format_some(names, _MOST_NAMED)}")
     if seen.operator is not None:
         return Choice(profile=GENERIC, why=f"no profile is for an operator called {seen.operator}")
     if seen.controllers:
-        return Choice(profile=GENERIC, why=f"no profile knows its controllers {_some(sorted(seen.controllers))}")
+        return Choice(
+            profile=GENERIC,
+            why=f"no profile knows its controllers {format_some(sorted(seen.controllers), _MOST_NAMED)}",
+        )
     return Choice(profile=KUBERAY, why="no controller was seen, and nothing tells of another operator")
 
 
@@ -82,8 +86,3 @@ def recognised(profile: Profile, seen: Seen) -> dict[str, list[str]]:
 
 def _rank(found: dict[str, list[str]]) -> tuple[int, ...]:
     return tuple(map(len, found.values()))
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"{', '.join(names[:_MOST_NAMED])}{more}"

@@ -143,6 +143,11 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     end: float | None = None
     profile: str | None = None
 
+    @property
+    def is_told(self) -> bool:
+        """Whether it says a version or arguments."""
+        return self.version is not None or bool(self.args)
+
 
 class ReadNote(msgspec.Struct, frozen=True, kw_only=True):
     """Something in the input that was skipped or looked wrong; what could be read was kept."""

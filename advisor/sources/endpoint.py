@@ -20,7 +20,7 @@ from urllib.parse import urljoin, urlsplit
 from advisor.errors import InputNotFoundError
 from advisor.sources.timedreader import TimedReader
 
-__all__ = ["Access", "Endpoint", "ScrapeFailedError", "fetch", "tls_context"]
+__all__ = ["Access", "Endpoint", "ScrapeFailedError", "fetch", "meant_url", "tls_context"]
 
 LARGEST_BODY_BYTES = 64 << 20
 _CHUNK_BYTES = 1 << 16
@@ -43,7 +43,13 @@ _HINTS = {
     403: "give a token with --bearer-token-file that may read this, or a --header",
 }
 """What to do about a status."""
+_HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]+:[0-9]+(/[A-Za-z0-9._/-]*)?")
 _UNPRINTABLE = re.compile(r"[^ -~]+")
+
+
+def meant_url(text: str) -> str:
+    """A hint for what is no URL but a host and a port, and so holds no password; "" for anything else."""
+    return f"did you mean http://{text}" if _HOST_AND_PORT.fullmatch(text) else ""
 
 
 class ScrapeFailedError(Exception):

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from advisor.errors import InputFormatError, UnknownNameError
+from advisor.errors import InputFormatError, UnknownNameError, nearest
 from advisor.knowledge.profile import KUBERAY_NAME, Profile
 from advisor.knowledge.profiles import PROFILES, built_in
 from advisor.knowledge.recognise import Choice
@@ -39,15 +39,13 @@ def check_profile(text: str) -> str:
         UnknownNameError: it is neither.
     """
     if text != AUTO and profile_file(text) is None and built_in(text) is None:
-        from difflib import get_close_matches  # noqa: PLC0415 - nobody needs it who spells names right
-
         names = [one.name for one in PROFILES]
-        near = get_close_matches(text, names, n=1) or [name for name in names if name.startswith(text)]
-        meant = f"did you mean {near[0]}? " if near else ""
+        longer = next((f"did you mean {name}?" for name in names if name.startswith(text)), "")
+        meant = nearest(text, names, longer)
         raise UnknownNameError(
             f"there is no profile {text!r}",
             where="profile",
-            hint=f"{meant}there are {AUTO}, {', '.join(names)}, and files of your own (.yaml)",
+            hint=f"{meant}{meant and ' '}there are {AUTO}, {', '.join(names)}, and files of your own (.yaml)",
         )
     return text
 

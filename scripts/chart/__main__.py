@@ -16,6 +16,7 @@ from scripts.chart.readme import filled
 from scripts.chart.schema import schema
 from scripts.rules.rendering import Settings, plain
 from scripts.rules.sources import ALERT_GROUPS, RECORDING_GROUPS
+from scripts.writing import renewed
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _PLACEHOLDERS: Final = Settings(
@@ -52,15 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=CHART, help="the chart's folder")
     told = parser.parse_args(arguments)
     wanted = dict(files())
-    stale = []
-    for name, text in wanted.items():
-        path = told.out / name
-        if path.is_file() and path.read_text(encoding="utf-8") == text:
-            continue
-        stale.append(name)
-        if not told.check:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+    stale = renewed(wanted.items(), told.out, check=told.check)
     for path in sorted(told.out.glob("files/**/*")):
         name = path.relative_to(told.out).as_posix()
         if path.is_file() and name not in wanted:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scripts.dashboards.build import FOLDER, files
+from scripts.writing import renewed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,17 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--clusters", action="store_true", help="show the choice of a cluster: for stores of several")
     options = parser.parse_args(arguments)
     texts = dict(files(shows_cluster=options.clusters))
-    stale = [
-        name
-        for name, text in texts.items()
-        if not (path := options.out / name).is_file() or path.read_text(encoding="utf-8") != text
-    ]
+    stale = renewed(texts.items(), options.out, check=options.check)
     left = [path.name for path in options.out.glob("*.json") if path.name not in texts]
-    if not options.check:
-        options.out.mkdir(parents=True, exist_ok=True)
-        for name in stale:
-            (options.out / name).write_text(texts[name], encoding="utf-8")
-        for name in left if options.out == FOLDER else ():
+    if not options.check and options.out == FOLDER:
+        for name in left:
             (FOLDER / name).unlink()
     for name in (*stale, *left):
         sys.stderr.write(f"dashboards/{name}: {'stale, run make dashboards' if options.check else 'written'}\n")

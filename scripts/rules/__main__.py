@@ -8,6 +8,7 @@ from pathlib import Path
 from scripts.rules.alertmanager import example
 from scripts.rules.rendering import Settings, manifest, plain
 from scripts.rules.sources import ALERT_GROUPS, RECORDING_GROUPS
+from scripts.writing import renewed
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,15 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--scale", type=float, default=usual.scale, help="so many seconds become one, for short runs")
     told = parser.parse_args(arguments)
     settings = Settings(told.job, told.container, told.advisor_job, told.runbooks, told.interval, told.scale)
-    stale = []
-    for name, text in files(settings):
-        path = told.out / name
-        if path.is_file() and path.read_text(encoding="utf-8") == text:
-            continue
-        stale.append(name)
-        if not told.check:
-            told.out.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+    stale = renewed(files(settings), told.out, check=told.check)
     for name in stale:
         sys.stderr.write(f"{name}: {'stale, run make rules' if told.check else 'written'}\n")
     return 1 if told.check and stale else 0

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from advisor.errors import SettingsError
+from advisor.sources.endpoint import meant_url
 from advisor.sources.prometheus.secret import Secret
 
 __all__ = ["Address", "ForeignRedirectError", "redirected"]
 
 _PORTS = {"http": 80, "https": 443}
 _URL = re.compile(r"[!-~]+")
-_HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]+:[0-9]+(/[A-Za-z0-9._/-]*)?")
 _API = "/api/v1"
 _FORM = "its form is https://HOST[:PORT][/PATH]"
 
@@ -41,7 +41,7 @@ class Address:
         """
         parts = _split(url)
         if parts is None or not _URL.fullmatch(url) or parts.scheme not in _PORTS or not parts.hostname:
-            raise SettingsError("the URL of the store is none", hint=_form(url))
+            raise SettingsError("the URL of the store is none", hint=meant_url(url) or _FORM)
         if parts.query or parts.fragment:
             raise SettingsError("the URL of the store has a query or a fragment", hint="give it up to the path")
         path = parts.path.rstrip("/").removesuffix(_API).rstrip("/")
@@ -49,11 +49,6 @@ class Address:
         user = None if parts.username is None else unquote(parts.username)
         password = None if user is None else Secret(unquote(parts.password or ""))
         return cls(f"{parts.scheme}://{host}{path}", user, password)
-
-
-def _form(url: str) -> str:
-    """How a URL looks; with what was given, where that is a host and a port alone and so holds no password."""
-    return f"did you mean http://{url}" if _HOST_AND_PORT.fullmatch(url) else _FORM
 
 
 def redirected(url: str, location: str) -> str:
